@@ -5,6 +5,7 @@ import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
 import { platformId } from '../lib/message/message.ts';
+import { safe } from '../lib/message/safe-text.ts';
 import { identityOf } from '../lib/message/version.ts';
 import { capitalised } from '../lib/platform/client/capitalised.ts';
 import type { Platform } from '../lib/platform/client/client.ts';
@@ -51,7 +52,7 @@ const data = z.discriminatedUnion('action', [
 const fileUrlOf = async (platform: Platform, orgUnitId: number, fileName: string): Promise<string> => {
   const { Code: code } = await requireOrgUnit(platform, orgUnitId);
   if (code) return content.fileUrl({ orgUnitId, code }, fileName);
-  throw new MessageFailure('rejected', `The platform shows no code for org unit ${orgUnitId}`, {
+  throw new MessageFailure('rejected', safe`The platform shows no code for org unit ${orgUnitId}`, {
     remedy: `The path of a new file contains this code. Set data.topic.fileUrl to /content/enforced/${orgUnitId}-<code>/<file>, then replay.`,
   });
 };

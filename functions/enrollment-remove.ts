@@ -5,6 +5,7 @@ import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
 import { platformId } from '../lib/message/message.ts';
+import { safe } from '../lib/message/safe-text.ts';
 import { failureOf } from '../lib/platform/client/failure-of.ts';
 import { isNotFound } from '../lib/platform/client/not-found.ts';
 import { findInClasslist, getClasslistPages } from '../lib/platform/resources/classlists.ts';
@@ -16,7 +17,7 @@ type Enrollment = z.infer<typeof data>;
 
 const stillThere = (error: unknown): MessageFailure => {
   const { kind, message, remedy, ...refusal } = failureOf(error);
-  return new MessageFailure('rejected', `${message}, but the classlist shows the user`, {
+  return new MessageFailure('rejected', safe`${message}, but the classlist shows the user`, {
     remedy:
       'Check whether the platform has the path and the version of delete-enrollment that sis-relay uses. If not, correct them in PLATFORM_OPERATIONS. Then replay.',
     refusal,
@@ -43,7 +44,7 @@ export const integration: Integration<Enrollment> = {
       // proves that the user is not enrolled.
       if (!isNotFound(error)) throw error;
       if (await isEnrolled()) throw stillThere(error);
-      note('The user was not enrolled');
+      note(safe`The user was not enrolled`);
     }
   },
 };

@@ -4,6 +4,7 @@ import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
+import { type SafeText, safe } from '../lib/message/safe-text.ts';
 import { identityOf } from '../lib/message/version.ts';
 import type { Platform } from '../lib/platform/client/client.ts';
 import {
@@ -16,11 +17,11 @@ import * as grades from '../lib/platform/resources/grade-objects.ts';
 
 type Data = z.infer<typeof newGradeObject>;
 
-const refused = (message: string, remedy: string) => new MessageFailure('rejected', message, { remedy });
+const refused = (message: SafeText, remedy: string) => new MessageFailure('rejected', message, { remedy });
 
-const isTakenBy = (gradeObjectId: number, { folderId }: Data) =>
+const isTakenBy = (gradeObjectId: number, { folderId }: { folderId: number }) =>
   refused(
-    `Grade object ${gradeObjectId} is already linked to dropbox folder ${folderId}`,
+    safe`Grade object ${gradeObjectId} is already linked to dropbox folder ${folderId}`,
     'Remove it from that folder on the platform, or name another folder, then replay.',
   );
 
@@ -65,17 +66,17 @@ export const integration: Integration<Data> = {
     const { ids, linkedId, item, isTaken } = await findGradeObject(data, context.platform);
     if (isTaken)
       throw refused(
-        `Org unit ${data.orgUnitId} already has a grade object with this name, but it has another type, other points or another folder`,
+        safe`Org unit ${data.orgUnitId} already has a grade object with this name, but it has another type, other points or another folder`,
         'Rename the grade object on the platform, or correct the message. Then replay.',
       );
-    if (linkedId && linkedId !== item?.Id) throw isTakenBy(linkedId, data);
+    if (ids && linkedId && linkedId !== item?.Id) throw isTakenBy(linkedId, ids);
     const { Id } = item ?? (await grades.createGradeObject(context.platform, data.orgUnitId, data.created));
     if (ids === undefined) return;
     const linking = linkGradeItem(context.platform, { ...ids, gradeObjectId: Id });
     const isLinked = async () => (await readDropboxFolder(context.platform, ids)).GradeItemId === Id;
     await unlessSeen(linking, isLinked);
     const holder = await linking.catch(() => Id);
-    if (holder !== Id) throw isTakenBy(holder, data);
+    if (holder !== Id) throw isTakenBy(holder, ids);
   },
   verify: {
     subject: ({ orgUnitId }) => `a grade object of this message's name in org unit ${orgUnitId}`,

@@ -3,11 +3,12 @@ import { changedGradeObject } from '../lib/delivery/handle/fields/grade-object.t
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
+import { ownText, type SafeText, safe, safeList } from '../lib/message/safe-text.ts';
 import * as grades from '../lib/platform/resources/grade-objects.ts';
 
 type Data = z.infer<typeof changedGradeObject>;
 
-const refused = (message: string, remedy: string) => new MessageFailure('rejected', message, { remedy });
+const refused = (message: SafeText, remedy: string) => new MessageFailure('rejected', message, { remedy });
 
 const fieldOf = ({ gradeObjectId }: Data, setting: string) => `object/${gradeObjectId}/${setting}`;
 
@@ -29,7 +30,7 @@ export const integration: Integration<Data> = {
     const shown = await grades.requireGradeObject(platform, given);
     if (shown.GradeType !== gradeType)
       throw refused(
-        `Grade object ${gradeObjectId} does not have the type data.type, and the platform cannot change types`,
+        safe`Grade object ${gradeObjectId} does not have the type data.type, and the platform cannot change types`,
         'Correct data.type or data.gradeObjectId, then replay. If you need another type, create a new grade object.',
       );
     const changes = Object.fromEntries(
@@ -38,14 +39,14 @@ export const integration: Integration<Data> = {
     const { settings, notShown } = grades.changedSettings(shown, changes);
     if (notShown.length > 0)
       throw refused(
-        `The platform does not show ${notShown.join(', ')} of grade object ${gradeObjectId}, so an update would reset it`,
+        safe`The platform does not show ${safeList(notShown.map(ownText))} of grade object ${gradeObjectId}, so an update would reset it`,
         'Add these settings to data, then replay.',
       );
     const { AssociatedTool } = await grades.replaceGradeObject(platform, given, settings);
     // It is unknown whether an update keeps the link to the tool.
     if (shown.AssociatedTool && AssociatedTool === null)
       throw refused(
-        `Grade object ${gradeObjectId} was updated, but the platform removed its link to an activity`,
+        safe`Grade object ${gradeObjectId} was updated, but the platform removed its link to an activity`,
         'Link it to that activity again on the platform, then discard the letter.',
       );
   },

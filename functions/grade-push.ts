@@ -6,6 +6,7 @@ import type { Integration, IntegrationContext, Shown } from '../lib/delivery/han
 import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
 import { platformId } from '../lib/message/message.ts';
+import { type SafeText, safe } from '../lib/message/safe-text.ts';
 import { comparableText } from '../lib/platform/client/rich-text.ts';
 import { type GradeObject, getGradeObjects } from '../lib/platform/resources/grade-objects.ts';
 import * as grades from '../lib/platform/resources/grades.ts';
@@ -38,8 +39,8 @@ const comparable = (value: grades.ReadGrade | undefined): Shown =>
     ? { fields: { grade: '', comments: '', privateComments: '' }, changedMs: Number.NaN }
     : { fields: comparableFields(value), changedMs: value.changedMs };
 
-const notShown = (what: string, remedy: string) =>
-  new MessageFailure('rejected', `The platform does not show ${what} of this grade`, { remedy });
+const notShown = (what: SafeText, remedy: string) =>
+  new MessageFailure('rejected', safe`The platform does not show ${what} of this grade`, { remedy });
 
 /**
  * The same points mean another grade if the maximum differs. The change of the maximum may be on its way, as in an export in which
@@ -53,15 +54,15 @@ const checkMaximum = async (
   const maximumIn = (all: readonly GradeObject[]) => all.find(({ Id }) => Id === gradeObjectId)?.MaxPoints;
   const maximum = maximumIn(await gradeObjects(orgUnitId, (all) => maximumIn(all) === outOf));
   if (maximum === outOf) return;
-  const told = `The points are out of ${outOf}, but the platform shows`;
+  const told = safe`The points are out of ${outOf}, but the platform shows`;
   if (typeof maximum !== 'number')
-    throw new MessageFailure('rejected', `${told} no maximum for grade object ${gradeObjectId}`, {
+    throw new MessageFailure('rejected', safe`${told} no maximum for grade object ${gradeObjectId}`, {
       remedy:
         'Give the grade object a maximum on the platform, or correct data.gradeObjectId, or leave data.grade.outOf out. Then replay.',
     });
   throw new MessageFailure(
     'unknown-id',
-    `${told} the maximum ${maximum} for grade object ${gradeObjectId}. Nothing is sent until it has the maximum ${outOf}`,
+    safe`${told} the maximum ${maximum} for grade object ${gradeObjectId}. Nothing is sent until it has the maximum ${outOf}`,
     {
       remedy: `If ${outOf} is right, find the message that was to set it (\`sis-relay letters list --function grade-object-update --org-unit ${orgUnitId}\`, \`sis-relay waiting list --function grade-object-update\`) and have it done, or set the maximum on the platform. If ${maximum} is right, correct data.grade.points and data.grade.outOf (\`sis-relay letters edit\`).`,
     },
@@ -98,12 +99,12 @@ export const integration: Integration<Data> = {
       : before.privateComments;
     if (privateComments === undefined)
       throw notShown(
-        'the private comment',
+        safe`the private comment`,
         'A new grade would delete this comment. Set data.privateComments ("" for none), then replay. Have the producer send it with each grade.',
       );
     if (grade === undefined)
       throw notShown(
-        'the newer value',
+        safe`the newer value`,
         'A newer grade was sent before the comments of this message, and comments cannot be added without that grade. Add them by hand and discard this letter, or replay it when the platform shows the grade.',
       );
     const value = { grade, comments, privateComments };

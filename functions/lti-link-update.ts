@@ -3,6 +3,7 @@ import { line, maxUrlLength, pages } from '../lib/delivery/handle/fields/text.ts
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { platformId } from '../lib/message/message.ts';
+import { safe } from '../lib/message/safe-text.ts';
 import { capitalised } from '../lib/platform/client/capitalised.ts';
 import { type LtiLink, putLtiLink, sendFlags, updateLtiLink } from '../lib/platform/resources/lti-links.ts';
 
@@ -60,7 +61,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   operations: [putLtiLink],
   repeatable: true,
   run: async ({ linkId, send, customParameters, ...link }, { platform, readSecret }) => {
-    const keys = await readSecret(`lti-links/${linkId}`, secret);
+    const keys = await readSecret(safe`lti-links/${linkId}`, secret);
     await updateLtiLink(platform, linkId, {
       ...capitalised({ ...link, ...keys }),
       CustomParameters: customParameters?.map(capitalised) ?? null,

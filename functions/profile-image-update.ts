@@ -4,6 +4,7 @@ import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
 import { platformId } from '../lib/message/message.ts';
+import { safe } from '../lib/message/safe-text.ts';
 import { postProfileImage, updateProfileImage } from '../lib/platform/resources/users.ts';
 import { sniffImage } from '../lib/runtime/files/files.ts';
 
@@ -22,7 +23,7 @@ export const integration: Integration<z.infer<typeof data>> = {
     updateProfileImage(platform, userId, async () => {
       const image = await sniffImage(await openFile(file.uri, limits.profileImageBytes));
       if (!image)
-        throw new MessageFailure('invalid', 'data.file: its content is not a PNG, JPEG or GIF image');
+        throw new MessageFailure('invalid', safe`data.file: its content is not a PNG, JPEG or GIF image`);
       return { ...image, fileName: `profile-image.${image.contentType.replace('image/', '')}` };
     }),
 };

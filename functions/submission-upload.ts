@@ -5,6 +5,7 @@ import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration, IntegrationContext } from '../lib/delivery/handle/integration.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
 import { platformId } from '../lib/message/message.ts';
+import { safe, safeMatch } from '../lib/message/safe-text.ts';
 import { identityOf } from '../lib/message/version.ts';
 import * as submissions from '../lib/platform/resources/submissions.ts';
 import { getWhoAmI, whoAmI } from '../lib/platform/resources/users.ts';
@@ -22,9 +23,10 @@ const opened = ({ files }: Data, context: IntegrationContext) =>
 const checkWhoSigns = async ({ userId }: Data, { platform }: IntegrationContext): Promise<void> => {
   const { Identifier } = await whoAmI(platform);
   if (Identifier === String(userId)) return;
+  const signer = safeMatch(Identifier, /^\d{1,16}$/);
   throw new MessageFailure(
     'missing-credential',
-    `The secret for user ${userId} holds the credential of ${/^\d{1,16}$/.test(Identifier) ? `user ${Identifier}` : 'another user'}. Nothing was sent`,
+    safe`The secret for user ${userId} holds the credential of ${signer === undefined ? 'another user' : safe`user ${signer}`}. Nothing was sent`,
     { remedy: `Put the credential of user ${userId} into this secret, then replay.` },
   );
 };

@@ -53,7 +53,7 @@ describe('one name everywhere', () => {
     if (integration === undefined) return;
     const source = read(`functions/${name}.ts`);
     expect(integration.files ?? false).toBe(/\bopen(Named)?File\b/.test(source));
-    expect(integration.secrets).toBe(/readSecret\(`([\w-]+)\//.exec(source)?.[1]);
+    expect(integration.secrets).toBe(/readSecret\(safe`([\w-]+)\//.exec(source)?.[1]);
   });
   test.each(functions)('%s is called by its file, and its event is valid by its own schema', async (name) => {
     const module: { integration?: Integration<unknown> } = await import(`../functions/${name}.ts`);
@@ -118,7 +118,7 @@ const rooms: Record<string, string> = {
   'delivery/letters': 'runtime/privacy runtime/aws message',
   'delivery/ledger': 'runtime/aws message',
   'platform/auth': 'platform/client runtime/telemetry runtime/privacy runtime/aws message',
-  'platform/resources': 'platform/client',
+  'platform/resources': 'platform/client message',
   'platform/client': 'runtime/telemetry runtime/privacy runtime/aws message',
   'runtime/telemetry': 'runtime/privacy runtime/aws message',
   'runtime/files': 'runtime/privacy runtime/aws message',
@@ -173,6 +173,15 @@ describe('the local stack and the tests of the package', () => {
     const later = own.flatMap((file) => importsOf(file).filter((each) => folderOf(each) > here));
     expect(later).toEqual([]);
     expect(own.filter((file) => dirname(file) === folder).length).toBeLessThanOrEqual(24);
+  });
+});
+
+describe('a text that a log may have', () => {
+  const makers = ['lib/message/safe-text.ts', 'lib/runtime/privacy/file-name.ts'];
+
+  test('is made by its makers alone: nothing else casts a text to one', () => {
+    const files = [...sources, ...filesIn('test')];
+    expect(files.filter((file) => /\bas SafeText\b/.test(read(file)))).toEqual(makers);
   });
 });
 

@@ -1,4 +1,5 @@
 import { readMessageJson } from './json.ts';
+import { type SafeText, safe } from './safe-text.ts';
 
 export type NamedObject = { bucket: string; key: string; versionId: string | undefined };
 
@@ -18,7 +19,7 @@ export type Unwrapped =
   /** A test message of S3. */
   | { test: string }
   /** An envelope without a readable event. */
-  | { problem: string };
+  | { problem: SafeText };
 
 /** SNS within EventBridge within SNS is deeper than services can nest. */
 const maxEnvelopes = 3;
@@ -35,7 +36,7 @@ export const unwrapped = (json: unknown): Unwrapped => {
     if (wrapped === undefined) return { event: inner, envelopes };
     if ('problem' in wrapped) return wrapped;
     if (envelopes.length === maxEnvelopes)
-      return { problem: `is wrapped in more than ${maxEnvelopes} envelopes` };
+      return { problem: safe`is wrapped in more than ${maxEnvelopes} envelopes` };
     envelopes.push(wrapped.envelope);
     inner = wrapped.json;
   }
@@ -53,19 +54,18 @@ type Fields = Record<string, unknown>;
 const objectIn = (value: unknown): Fields | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 
-type Wrapped = { envelope: Envelope; json: unknown } | { problem: string };
+type Wrapped = { envelope: Envelope; json: unknown } | { problem: SafeText };
 
 const wrappedIn = (object: Fields): Wrapped | undefined => {
   if (isOfTopic(object)) {
     if (object.Type === 'SubscriptionConfirmation')
       return {
-        problem:
-          'is a request of SNS to confirm a subscription: the owner of the topic must confirm it with its SubscribeURL',
+        problem: safe`is a request of SNS to confirm a subscription: the owner of the topic must confirm it with its SubscribeURL`,
       };
     const read = readMessageJson(object.Message);
     return 'json' in read
       ? { envelope: 'SNS', json: read.json }
-      : { problem: `is a notification of SNS whose Message ${read.problem}` };
+      : { problem: safe`is a notification of SNS whose Message ${read.problem}` };
   }
   const detail = objectIn(object.detail);
   return detail && isOfBus(object) ? { envelope: 'EventBridge', json: detail } : undefined;
@@ -103,19 +103,19 @@ const noticeOf = (entries: Entry[]): Unwrapped => {
   const objects = new Map<string, NamedObject>();
   for (const { name, file, isEncoded } of entries) {
     if (typeof name !== 'string' || !/^(ObjectCreated:|Object Created$)/.test(name))
-      return { problem: 'is a notice of S3 that names no new object' };
+      return { problem: safe`is a notice of S3 that names no new object` };
     const { bucket, object } = objectIn(file) ?? {};
     const bucketName = objectIn(bucket)?.name;
     const { key, versionId, 'version-id': version = versionId } = objectIn(object) ?? {};
     const read = typeof key === 'string' ? (isEncoded ? decoded(key) : key) : undefined;
     if (typeof bucketName !== 'string' || !read)
-      return { problem: 'is a notice of S3 that names no bucket and key' };
+      return { problem: safe`is a notice of S3 that names no bucket and key` };
     const isVersion = typeof version === 'string' && version !== '' && version !== 'null';
     const named = { bucket: bucketName, key: read, versionId: isVersion ? version : undefined };
     objects.set(JSON.stringify(named), named);
     if (objects.size > maxObjects)
       return {
-        problem: `is a notice of S3 that names more than ${maxObjects} files in Records. Send several notices`,
+        problem: safe`is a notice of S3 that names more than ${maxObjects} files in Records. Send several notices`,
       };
   }
   return { objects: [...objects.values()] };

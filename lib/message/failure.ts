@@ -1,4 +1,5 @@
 import type { FailureKind } from './failure-kinds.ts';
+import { type SafeText, safe, safeList } from './safe-text.ts';
 import type { PlatformIds } from './sis-ids.ts';
 
 export type Outcome = 'done' | 'duplicate' | 'superseded' | 'waiting' | 'parked';
@@ -6,8 +7,7 @@ export type Outcome = 'done' | 'duplicate' | 'superseded' | 'waiting' | 'parked'
 /** Why a message failed and what to do about it. It goes into the dead letter, so it names no secret and no query. */
 export type Failure = {
   kind: FailureKind;
-  /** In our own words and the known names of errors: safe for logs. */
-  message: string;
+  message: SafeText;
   /** Who must do what. */
   remedy: string;
   status?: number;
@@ -19,7 +19,7 @@ export type Failure = {
   /** The missing scope or permission. */
   required?: string;
   /** `METHOD /path`, without query. */
-  operation?: string;
+  operation?: SafeText;
   /** The platform's id of the request, if it gave one. */
   requestId?: string;
   retryAfterSeconds?: number;
@@ -36,6 +36,7 @@ export type Refusal = Pick<
 /** A failure whose kind the thrower knows. */
 export class MessageFailure extends Error {
   override name = 'MessageFailure';
+  declare readonly message: SafeText;
   readonly kind: FailureKind;
   readonly remedy: string | undefined;
   /** For the letter and never for logs: it may name a person. */
@@ -45,7 +46,7 @@ export class MessageFailure extends Error {
 
   constructor(
     kind: FailureKind,
-    message: string,
+    message: SafeText,
     options: {
       remedy?: string | undefined;
       detail?: string;
@@ -62,10 +63,13 @@ export class MessageFailure extends Error {
 }
 
 /** What is wrong with a message: with the field that is named, as in `data.files[0].uri`, or else with all of it. */
-export type MessageProblem = { field?: string; problem: string };
+export type MessageProblem = { field?: SafeText; problem: SafeText };
+
+/** The same for the person who has the message at hand: it may repeat what is in it. */
+export type ShownProblem = { field?: string; problem: string };
 
 /** As in `data.userId: is missing; time: must be a time`. */
-export const problemsText = (problems: readonly MessageProblem[]): string =>
+export const problemsText = (problems: readonly ShownProblem[]): string =>
   problems.map(({ field, problem }) => (field === undefined ? problem : `${field}: ${problem}`)).join('; ');
 
 /** It names each field that is wrong, and never its value. */
@@ -74,7 +78,10 @@ export class InvalidMessage extends MessageFailure {
   readonly problems: readonly MessageProblem[];
 
   constructor(problems: readonly MessageProblem[]) {
-    super('invalid', `The message is not valid: ${problemsText(problems)}`);
+    const texts = problems.map(({ field, problem }) =>
+      field === undefined ? problem : safe`${field}: ${problem}`,
+    );
+    super('invalid', safe`The message is not valid: ${safeList(texts, '; ')}`);
     this.problems = problems;
   }
 }

@@ -1,10 +1,12 @@
+import { inThousands, type SafeText, safe } from './safe-text.ts';
+
 /**
  * Foreign JSON is read no deeper. The deepest valid message has five levels, and 64 is far below the thousands at which recursive
  * code, such as zod and `JSON.stringify`, overflows the stack.
  */
 const maxLevels = 64;
 
-export const tooDeep = `is nested deeper than ${maxLevels} levels`;
+export const tooDeep = safe`is nested deeper than ${maxLevels} levels`;
 
 /**
  * Maximum number of values in a message. The largest sensible one, of a user's attributes, has some thousands; for as many small
@@ -14,23 +16,23 @@ const maxValues = 10_000;
 /** Elements of one list, fields of one object, in a message. */
 export const maxWidth = 1_000;
 
-export const tooMany = `has more than ${maxValues.toLocaleString('en-US')} values`;
+export const tooMany = safe`has more than ${inThousands(maxValues)} values`;
 /**
  * Maximum number of values in any foreign JSON: the largest list of the platform, 90,000 users, has half as many. As many empty
  * objects take 130 MB of memory.
  */
 const maxForeignValues = 2_000_000;
-const tooWide = `has a list or an object of more than ${maxWidth.toLocaleString('en-US')}`;
+const tooWide = safe`has a list or an object of more than ${inThousands(maxWidth)}`;
 
 /** `cut off`: it begins as JSON and ends before its end. */
 type Flaw = 'cut off' | 'too deep' | 'too many' | 'not JSON';
-type Reading = { json: unknown } | { flaw: Flaw; problem: string };
+type Reading = { json: unknown } | { flaw: Flaw; problem: SafeText };
 
 /** Parses a foreign text as JSON, or reports why not. Time grows only with its length, and memory has a limit. */
 export const readJson = (text: string): Reading => {
   const { isTooDeep, hasTooMany } = excessIn(text, maxForeignValues);
   if (hasTooMany)
-    return { flaw: 'too many', problem: `has more than ${maxForeignValues.toLocaleString('en-US')} values` };
+    return { flaw: 'too many', problem: safe`has more than ${inThousands(maxForeignValues)} values` };
   return isTooDeep ? { flaw: 'too deep', problem: tooDeep } : parsed(text);
 };
 
@@ -49,7 +51,7 @@ export const readMessageJson = (text: string): Reading => {
 };
 
 const parsed = (text: string): Reading =>
-  parse(text) ?? { flaw: nestingOf(text).isOpen ? 'cut off' : 'not JSON', problem: 'is not JSON' };
+  parse(text) ?? { flaw: nestingOf(text).isOpen ? 'cut off' : 'not JSON', problem: safe`is not JSON` };
 
 /** Undefined if the text cannot be read. */
 export const jsonIn = (text: string): unknown => {
@@ -117,19 +119,19 @@ const parse = (text: string): { json: unknown } | undefined => {
 export const readJsonWithPlace = (text: string): Reading => {
   const read = readJson(text);
   if ('json' in read || read.flaw === 'too deep') return read;
-  return { ...read, problem: `${read.problem} (its first fault is in ${placeOfFlaw(text)})` };
+  return { ...read, problem: safe`${read.problem} (its first fault is in ${placeOfFlaw(text)})` };
 };
 
 /** Why a text cannot be read, for a person, with the place of its first fault. Undefined: it is JSON. */
-export const problemOf = (text: string): string | undefined => {
+export const problemOf = (text: string): SafeText | undefined => {
   const read = readJsonWithPlace(text);
   return 'problem' in read ? read.problem : undefined;
 };
 
 /** Where a text ceases to be JSON, as in `line 3, column 14`. For people only: a large text may be parsed some twenty times. */
-const placeOfFlaw = (text: string): string => {
+const placeOfFlaw = (text: string): SafeText => {
   const lines = text.slice(0, flawAt(text)).split('\n');
-  return `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
+  return safe`line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
 };
 
 /** `JSON.parse` gives no position for some flaws: they are in the shortest prefix that no JSON text could have. */

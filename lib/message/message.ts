@@ -4,6 +4,7 @@ import { InvalidMessage, MessageFailure, type MessageProblem } from './failure.t
 import { fieldName } from './hidden.ts';
 import { readMessageJson, topTextIn } from './json.ts';
 import { id, privacy } from './privacy.ts';
+import { ownText, type SafeText, safe, safeList } from './safe-text.ts';
 import { type PlatformIds, type SisId, sisIdsIn, withPlatformIds } from './sis-ids.ts';
 
 /** A CloudEvents 1.0 event of the SIS whose data has the shape that its integration declares. */
@@ -100,7 +101,7 @@ export class FileNotice extends MessageFailure {
   readonly objects: readonly NamedObject[];
 
   constructor(objects: readonly NamedObject[]) {
-    super('rejected', 'The message is a notice of S3, not an event', {
+    super('rejected', safe`The message is a notice of S3, not an event`, {
       remedy: 'Only a function can handle it, from its queue. Replay this letter.',
     });
     this.objects = objects;
@@ -113,15 +114,15 @@ export class FileNotice extends MessageFailure {
  */
 export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: number): Draft<Data> => {
   const read = readMessageJson(body);
-  if ('problem' in read) throw new InvalidMessage([{ problem: `the body ${read.problem}` }]);
+  if ('problem' in read) throw new InvalidMessage([{ problem: safe`the body ${read.problem}` }]);
   const held = unwrapped(read.json);
-  if ('problem' in held) throw new InvalidMessage([{ problem: `the body ${held.problem}` }]);
+  if ('problem' in held) throw new InvalidMessage([{ problem: safe`the body ${held.problem}` }]);
   if (!('event' in held)) throw new FileNotice('objects' in held ? held.objects : []);
   const { event } = held;
   const { data } = (event ?? {}) as { data?: object };
   const { sisIds, problems } = sisIdsIn(data);
   if (problems.length > 0)
-    throw new InvalidMessage(problems.map(([field, problem]) => ({ field: `data.${field}`, problem })));
+    throw new InvalidMessage(problems.map(([field, problem]) => ({ field: safe`data.${field}`, problem })));
   // Distinct ids, because problems of their combination are known only later.
   const standIn = (sisId: SisId): number => sisIds.indexOf(sisId) + standInFrom;
   const given = (idOf: (sisId: SisId) => number): unknown =>
@@ -130,15 +131,18 @@ export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: numb
   if (!parsed.success) throw new InvalidMessage(problemsOf(parsed.error, sisIds));
   const { id, source, time, sequence } = parsed.data;
   if (Date.parse(time) > nowMs + aheadMs)
-    throw new InvalidMessage([{ field: 'time', problem: 'must not be more than an hour in the future' }]);
+    throw new InvalidMessage([
+      { field: safe`time`, problem: safe`must not be more than an hour in the future` },
+    ]);
   const envelope = { id, source, time, sequence: sequence ?? undefined };
   return {
     ...{ id, source, time, sisIds },
     orgUnitId: orgUnitIdIn(data),
     message: (ids) => {
-      if (sisIds.length === 0) return { ...envelope, data: parsed.data.data };
+      const [first] = sisIds;
+      if (first === undefined) return { ...envelope, data: parsed.data.data };
       const missing = sisIds.find(({ platformField }) => ids?.[platformField] === undefined);
-      if (ids === undefined || missing !== undefined) throw unknownId(missing);
+      if (ids === undefined || missing !== undefined) throw unknownId(missing ?? first);
       const resolved = schemaOf(integration).safeParse(
         given(({ platformField }) => ids[platformField] ?? 0),
         reporting,
@@ -157,8 +161,8 @@ const orgUnitIdIn = (data: unknown): number | undefined => {
 /** Far from the platform's ids, so that a stand-in is recognizable. */
 const standInFrom = Number.MAX_SAFE_INTEGER - 100;
 
-const unknownId = (sisId: SisId | undefined): MessageFailure =>
-  new MessageFailure('unknown-id', `It is not known here what data.${sisId?.field} stands for`);
+const unknownId = ({ field }: SisId): MessageFailure =>
+  new MessageFailure('unknown-id', safe`It is not known here what data.${field} stands for`);
 
 /**
  * Reads the body of an SQS message that gives only ids of the platform.
@@ -207,29 +211,33 @@ const problemsOf = ({ issues }: z.ZodError, sisIds: readonly SisId[]): MessagePr
       problems.push({ field: fieldOf(named([...issue.path, ...key])), problem: sentenceFor(issue) });
   }
   const last = count > maxProblems && problems.at(-1);
-  if (last) last.problem += `; and ${count - maxProblems} more`;
+  if (last) last.problem = safe`${last.problem}; and ${count - maxProblems} more`;
   return problems;
 };
 
-const sentenceFor = (issue: z.core.$ZodIssue): string => {
-  if (issue.code === 'unrecognized_keys') return 'is not a known field';
-  return `${issue.input === undefined ? 'is missing: ' : ''}${sentenceOf(issue.message)}`;
+const sentenceFor = (issue: z.core.$ZodIssue): SafeText => {
+  if (issue.code === 'unrecognized_keys') return safe`is not a known field`;
+  return safe`${issue.input === undefined ? 'is missing: ' : ''}${sentenceOf(issue.message)}`;
 };
 
 /** The path of a field, as in `data.files[0].uri`. */
-export const fieldOf = (path: PropertyKey[]): string =>
+export const fieldOf = (path: PropertyKey[]): SafeText =>
   path.length === 0
-    ? 'the body'
-    : path
-        .map((part, at) =>
-          typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${fieldName(String(part))}`,
-        )
-        .join('');
+    ? safe`the body`
+    : safeList(
+        path.map((part, at) =>
+          typeof part === 'number' ? safe`[${part}]` : safe`${at > 0 ? '.' : ''}${fieldName(String(part))}`,
+        ),
+        '',
+      );
 
-const sentenceOf = (message: string): string =>
-  message
-    .slice(0, 300)
-    .toWellFormed()
-    .replace(/^Invalid input: /, '')
-    .replace(/, received undefined$/, '')
-    .replace(/^./, (first) => first.toLowerCase());
+/** It is made of the schema, and of the type that came: zod repeats no value but an unknown field's name. */
+const sentenceOf = (message: string): SafeText =>
+  ownText(
+    message
+      .slice(0, 300)
+      .toWellFormed()
+      .replace(/^Invalid input: /, '')
+      .replace(/, received undefined$/, '')
+      .replace(/^./, (first) => first.toLowerCase()),
+  );

@@ -1,4 +1,5 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
+import { inThousands, ownText, type SafeText, safe } from './safe-text.ts';
 
 /** Bytes of one message with its attributes, and of one batch call. */
 export const maxBytes = 1_048_576;
@@ -23,21 +24,21 @@ const refused = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 export const withoutRefused = (text: string): string => text.replace(refused, '\uFFFD');
 
 /** Why SQS would refuse a message, or a queue with this byte limit would; undefined if neither would. */
-export const sqsProblem = (message: Outgoing, most = maxBytes): string | undefined => {
+export const sqsProblem = (message: Outgoing, most = maxBytes): SafeText | undefined => {
   const { body, attributes } = message;
-  if (bytesOf(message) > maxBytes) return 'is larger than 1 MiB, the most that SQS accepts';
+  if (bytesOf(message) > maxBytes) return safe`is larger than 1 MiB, the most that SQS accepts`;
   if (bytesOf(message) > most)
-    return `is larger than ${most.toLocaleString('en-US')} bytes, the most that its queue accepts`;
+    return safe`is larger than ${inThousands(most)} bytes, the most that its queue accepts`;
   if (Object.keys(attributes).length > maxAttributes)
-    return `has more than ${maxAttributes} attributes, the most that SQS accepts`;
+    return safe`has more than ${maxAttributes} attributes, the most that SQS accepts`;
   for (const text of [body, ...Object.values(attributes).map(({ StringValue = '' }) => StringValue)]) {
     const [character] = text.match(refused) ?? [];
     if (character !== undefined)
-      return `holds ${signNameOf(character)}, a character that SQS does not accept`;
+      return safe`holds ${signNameOf(character)}, a character that SQS does not accept`;
   }
   return undefined;
 };
 
 /** As in `U+FFFE`. */
-const signNameOf = (character: string): string =>
-  `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
+const signNameOf = (character: string): SafeText =>
+  ownText(`U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`);

@@ -1,5 +1,6 @@
 import { letterOf, sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
 import type { Failure } from '../../lib/message/failure.ts';
+import { safe } from '../../lib/message/safe-text.ts';
 import { resultOf } from '../../lib/platform/client/check-answer.ts';
 import { failureOf } from '../../lib/platform/client/failure-of.ts';
 import type { Operation } from '../../lib/platform/client/operation.ts';
@@ -24,7 +25,7 @@ export type Made = { operation: Operation<unknown>; input: CallInput; answer: An
 
 /** What every answer must keep to. @throws Error that says what was broken, and by which answer */
 export const check = ({ operation, input, answer, isError }: Made): 'done' | Failure['kind'] => {
-  const asked = { operation, call: `${operation.method} /x`, input, sensitiveValues: () => values };
+  const asked = { operation, call: safe`${operation.method} /x`, input, sensitiveValues: () => values };
   let thrown: unknown;
   try {
     resultOf(asked, answer);
@@ -239,7 +240,7 @@ export const answerOf = (random: Random): Made => {
     [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, random.one([1, 301, 2001])]),
   );
   const isTooLong = random.happens(0.002);
-  const about = { operation, call: 'GET /x', sent: true, message: 'cut off' };
+  const about = { operation, call: safe`GET /x`, sent: true, message: safe`cut off` };
   const cutBy = random.happens(0.02) ? { cutBy: new PlatformError(about) } : {};
   return {
     operation,

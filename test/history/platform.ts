@@ -1,3 +1,4 @@
+import { ownText, safe } from '../../lib/message/safe-text.ts';
 import type { CallContext, Platform, PlatformClient } from '../../lib/platform/client/client.ts';
 import type { Operation } from '../../lib/platform/client/operation.ts';
 import { PlatformError, type RefusedCall } from '../../lib/platform/client/platform-error.ts';
@@ -192,7 +193,7 @@ export function createPlatformModel(stage: Stage, options: Options) {
       const { name, method } = operation;
       const path = (input.path ?? {}) as Numbers;
       const json = (input.json ?? {}) as Record<string, unknown>;
-      const about = { operation, call: `${method} /${name}`, message: 'failed' };
+      const about = { operation, call: safe`${method} /${ownText(name)}`, message: safe`failed` };
       const unanswered = (refused?: RefusedCall) =>
         new PlatformError({ ...about, ...(refused && { refused }), sent: true });
       const neverSent = () => new PlatformError({ ...about, sent: false });
@@ -226,7 +227,7 @@ export function createPlatformModel(stage: Stage, options: Options) {
         throw error;
       } finally {
         attempt.onCall({
-          operation: name,
+          operation: ownText(name),
           call: about.call,
           status: undefined,
           durationMs: 1,

@@ -7,7 +7,7 @@ import { plainText } from '../../lib/platform/client/rich-text.ts';
 import { fileUriProblem } from '../../lib/runtime/files/uri.ts';
 import { withoutFileNames } from '../../lib/runtime/privacy/file-name.ts';
 import { withoutFields } from '../../lib/runtime/privacy/letter-body.ts';
-import { safeText } from '../../lib/runtime/privacy/log-text.ts';
+import { logText } from '../../lib/runtime/privacy/log-text.ts';
 import { maskedText } from '../../lib/runtime/privacy/platform-words.ts';
 import { redact, sensitiveValues, withoutEchoes } from '../../lib/runtime/privacy/request-secrets.ts';
 
@@ -87,7 +87,7 @@ const scans: Scan[] = [
   ['echoes', (text) => withoutEchoes(text, values), [...secrets, 'Zq3xYh0rT5uV'], 950],
   [
     'a line of the log',
-    (text) => safeText(text),
+    (text) => logText(text),
     [...secrets, '"', "Unexpected token '", 'a_', 'access', 'signature='],
     1_900,
   ],

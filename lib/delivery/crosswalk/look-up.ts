@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import { MessageFailure } from '../../message/failure.ts';
+import { type SafeText, safe, safeList } from '../../message/safe-text.ts';
 import type { PlatformIds, SisId } from '../../message/sis-ids.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import { type GradeObject, getGradeObjects, isNamed } from '../../platform/resources/grade-objects.ts';
@@ -167,7 +168,7 @@ const onlyOne = (sisId: SisId, meaning: Meaning): number | undefined => {
   if (second === undefined) return id;
   throw new MessageFailure(
     'ambiguous-id',
-    `data.${sisId.field}${sisId.formerly ? ' or one of its former names' : ''} stands for ${listed(meaning)} on the platform`,
+    safe`data.${sisId.field}${sisId.formerly ? ' or one of its former names' : ''} stands for ${listed(meaning)} on the platform`,
     { detail: detailOf(sisId) },
   );
 };
@@ -175,7 +176,7 @@ const onlyOne = (sisId: SisId, meaning: Meaning): number | undefined => {
 const moved = (sisId: SisId, was: readonly number[], ids: readonly number[]): MessageFailure =>
   new MessageFailure(
     'ambiguous-id',
-    `data.${sisId.field} stood for ${listed(meaningOfAll(was))}, and now stands for ${listed(meaningOfAll(ids))}`,
+    safe`data.${sisId.field} stood for ${listed(meaningOfAll(was))}, and now stands for ${listed(meaningOfAll(ids))}`,
     {
       detail: detailOf(sisId),
       remedy:
@@ -183,8 +184,8 @@ const moved = (sisId: SisId, was: readonly number[], ids: readonly number[]): Me
     },
   );
 
-const listed = ({ ids, count }: Meaning): string => {
+const listed = ({ ids, count }: Meaning): SafeText => {
   const shown = ids.slice(0, maxIds);
-  const last = count > shown.length ? `${count - shown.length} more` : shown.pop();
-  return shown.length === 0 ? `${last}` : `${shown.join(', ')} and ${last}`;
+  const last = count > shown.length ? safe`${count - shown.length} more` : safe`${shown.pop() ?? 0}`;
+  return shown.length === 0 ? last : safe`${safeList(shown.map((id) => safe`${id}`))} and ${last}`;
 };

@@ -1,4 +1,5 @@
 import type { BackoffLimits } from '../../message/backoff.ts';
+import { type SafeText, safe } from '../../message/safe-text.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import type { Engine, Job } from './engine.ts';
 import type { RunningExecutions } from './older-executions.ts';
@@ -31,7 +32,7 @@ export type Run<Services = RunServices> = {
 type Described<Request, Result, Services> = {
   requestIn(event: unknown): Request;
   /** The job's name in the log, such as `the course export`. */
-  whatOf(request: Request): string;
+  whatOf(request: Request): SafeText;
   services(): Promise<Services>;
   /** Prefix of the objects that only executions need. */
   executions(services: Services): string;
@@ -57,7 +58,7 @@ export const jobOf = <Request, Result, Services extends RunServices>({
     engine.recordBy(createResults(store, prefix));
     engine.tellWaits(({ kind, message }) => {
       observe.failed(kind);
-      observe.warn(`${what} waits: ${message}`);
+      observe.warn(safe`${what} waits: ${message}`);
       observe.flush();
     });
     const folder = `${prefix}${engine.executionArn.split('/').at(-1)}/`;
@@ -70,7 +71,7 @@ export const jobOf = <Request, Result, Services extends RunServices>({
     } catch (error) {
       await engine.step('the end', {
         work: async () => {
-          observe.error(`${what} failed`, {}, error);
+          observe.error(safe`${what} failed`, {}, error);
           observe.flush();
           await run.failed?.(error);
         },

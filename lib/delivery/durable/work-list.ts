@@ -1,6 +1,7 @@
 import { waitSeconds } from '../../message/backoff.ts';
 import type { Failure } from '../../message/failure.ts';
 import { needsPerson } from '../../message/failure-kinds.ts';
+import { type SafeText, safe } from '../../message/safe-text.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { type Engine, isInterrupted, maxOperations } from './engine.ts';
@@ -29,7 +30,7 @@ type TakeTurn<Item> = (item: Item) => Promise<Turn<Item>>;
 /** Work on many items, each of which may fail separately. `Sum`: their combined result, as JSON. */
 export type WorkList<Item, Sum> = {
   /** The list's name in the log. */
-  what: string;
+  what: SafeText;
   /** Name of a step; must be deterministic. */
   nameOf(first: Item, last: Item): string;
   noSum(): Sum;
@@ -212,7 +213,7 @@ const takeTurns = async <Item, Sum>(
   };
   const { sum, again, later } = result;
   const left = [...tasks];
-  let waitsFor: string | undefined;
+  let waitsFor: SafeText | undefined;
   const takeTurn = async (task: Task<Item>, turn: TakeTurn<Item>): Promise<void> => {
     if (Date.now() >= lastBeginMs) {
       again.push(task, ...left.splice(0));
@@ -238,7 +239,7 @@ const takeTurns = async <Item, Sum>(
     inParallel(takenFrom(left), (task) => takeTurn(task, turn), list.concurrency.items),
   );
   if (waitsFor !== undefined)
-    observe.warn(`${list.what} waits: ${waitsFor}`, { count: again.length + later.length });
+    observe.warn(safe`${list.what} waits: ${waitsFor}`, { count: again.length + later.length });
   // These were cut off by the end of the invocation. A wait shorter than its remaining time would end within it.
   if (again.length > 0 && result.pauseSeconds === 0) result.pauseSeconds = run.engine.leftMs() / 1000 + 1;
   result.answeredMs = state.answeredMs;
@@ -290,9 +291,9 @@ const fateOf = <Item, Sum>(
   return { is: 'waits', task, failure, withAll: isGeneral };
 };
 
-const crashed = (message: string): Failure => ({
+const crashed = (message: SafeText): Failure => ({
   ...{ kind: 'crashed', message, remedy: 'Find the cause in the function’s log (memory or time).' },
 });
 
-const outlasted = crashed('Three invocations ended before this was done');
-const outlived = crashed('Three invocations died while they did this');
+const outlasted = crashed(safe`Three invocations ended before this was done`);
+const outlived = crashed(safe`Three invocations died while they did this`);

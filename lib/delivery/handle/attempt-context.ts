@@ -1,5 +1,6 @@
 import type { Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
+import type { SafeText } from '../../message/safe-text.ts';
 import type { Asked, Turn } from '../../platform/client/pace/pace.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import type { Taken } from '../ledger/ledger.ts';
@@ -12,7 +13,7 @@ export type AttemptContext = {
   /** The calls of the platform. */
   calls: readonly CallReport[];
   /** The integration's notes on its success. */
-  notes: readonly string[];
+  notes: readonly SafeText[];
   /**
    * Waits for the turn to call the platform. 0: the turn has come. Otherwise it did not come by then, and may come after this many
    * seconds.
@@ -39,7 +40,7 @@ export const createAttemptContext = <Data>(
   { services, timeLimit }: { services: Services; timeLimit(): AbortSignal },
 ): AttemptContext => {
   const calls: CallReport[] = [];
-  const notes: string[] = [];
+  const notes: SafeText[] = [];
   const opened: AbortController[] = [];
   let turn: Turn | undefined;
   let turnMs = 0;

@@ -1,6 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 import { MessageFailure } from '../../message/failure.ts';
 import { type Draft, draftOf, FileNotice, type Message } from '../../message/message.ts';
+import { messageIdText, safe, safeList } from '../../message/safe-text.ts';
 import type { PlatformIds } from '../../message/sis-ids.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { PlatformError } from '../../platform/client/platform-error.ts';
@@ -130,7 +131,11 @@ const failed = (
 ): Extract<Decision, { kind: 'fail' }> => {
   const failure = failureOf(error);
   if (failure.kind === 'defect')
-    invocation.services.observe.error('a defect of sis-relay', { messageId }, error);
+    invocation.services.observe.error(
+      safe`a defect of sis-relay`,
+      { messageId: messageIdText(messageId) },
+      error,
+    );
   return { kind: 'fail', failure };
 };
 
@@ -148,7 +153,7 @@ const withoutLedger = async <Data>(task: Task<Data>): Promise<Result> => {
 
 const doneWith = ({ notes }: AttemptContext): Decision => ({
   kind: 'done',
-  reason: notes.join('; ') || undefined,
+  reason: notes.length === 0 ? undefined : safeList(notes, '; '),
 });
 
 const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Result> => {

@@ -1,7 +1,9 @@
+import { inThousands, type SafeText, safe } from '../../message/safe-text.ts';
+
 /** One text of a file of events, and where the next begins; or the reason why there is no text. */
 export type EventText = { line: number; end: number; nextLine: number } & (
   | { text: Uint8Array }
-  | { problem: string }
+  | { problem: SafeText }
 );
 
 /** Where reading continues: at this byte of the file, in this line, inside a list or not. */
@@ -79,7 +81,7 @@ const gathering = ({ maxBytes }: Limits) => {
       if (isTooLong)
         yield {
           ...place,
-          problem: `is larger than ${maxBytes.toLocaleString('en-US')} bytes, the most that its queue accepts`,
+          problem: safe`is larger than ${inThousands(maxBytes)} bytes, the most that its queue accepts`,
         };
       else if (!text.every(isSpace)) yield { ...place, text };
     },
@@ -142,7 +144,7 @@ const listReader = (start: Start, limits: Limits): Reader => {
         const code = piece[at] ?? 0;
         if (isOver && !isSpace(code) && !isTold) {
           isTold = true;
-          yield { line, end: byte + at, nextLine: line, problem: 'comes after the end of the list' };
+          yield { line, end: byte + at, nextLine: line, problem: safe`comes after the end of the list` };
         }
         if (!isSpace(code)) first ??= line;
         if (!isOver && ends(code)) {
@@ -163,7 +165,7 @@ const listReader = (start: Start, limits: Limits): Reader => {
         line,
         end: byte,
         nextLine: line,
-        problem: 'is the end of the file, but the list is not closed',
+        problem: safe`is the end of the file, but the list is not closed`,
       };
     },
   };

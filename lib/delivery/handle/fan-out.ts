@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { type NamedObject, unwrapped } from '../../message/envelope.ts';
 import { MessageFailure } from '../../message/failure.ts';
 import { jsonIn, readJson } from '../../message/json.ts';
+import { ownText, type SafeText, safe, safeList, safeMatch } from '../../message/safe-text.ts';
 import { maxMessageBytes, type Outgoing, sqsProblem } from '../../message/sqs-limits.ts';
 import { openStored, type StoredFile } from '../../runtime/files/files.ts';
 import { fileName } from '../../runtime/privacy/file-name.ts';
@@ -16,7 +17,7 @@ import { attributesOf } from './sqs-delivery.ts';
 export type FanOut = (
   objects: readonly NamedObject[],
   about: { record: SQSRecord; signal: AbortSignal; untilMs: number },
-) => Promise<string>;
+) => Promise<SafeText>;
 
 /** Sends messages to the function's own queue. @throws if one of them was not accepted; others may have been. */
 type SendOn = (messages: Outgoing[], signal: AbortSignal) => Promise<void>;
@@ -37,6 +38,13 @@ type FanOutOptions = {
 /** The attribute of a message that continues where the one before it ended. */
 export const placeAttribute = 'place';
 
+/**
+ * The attribute comes with a message, and its sender may put any text there, which would be logged: only the texts that this file and
+ * those below it write are taken.
+ */
+const problemForm =
+  /^(?:line \d+ (?:is not UTF-8|is itself a notice of a file|is larger than [\d,]+ (?:MiB|bytes), the most that (?:SQS|its queue) accepts|has more than \d+ attributes, the most that SQS accepts|holds U\+[\dA-F]{4,6}, a character that SQS does not accept|comes after the end of the list|is the end of the file, but the list is not closed))?$/;
+
 const placeSchema = z.object({
   /** Number of the file in the notice. */
   file: z.int().nonnegative(),
@@ -50,7 +58,11 @@ const placeSchema = z.object({
   sentBefore: z.int().nonnegative().default(0),
   /** Number of events that were not sent, of all files so far; the first problem, and the place of its file among those of the notice. */
   unsent: z.int().nonnegative(),
-  problem: z.string().max(200),
+  problem: z.string().transform((text, context) => {
+    const problem = safeMatch(text, problemForm);
+    if (problem === undefined) context.addIssue('must be a problem of a line');
+    return problem ?? z.NEVER;
+  }),
   flawed: z.int().nonnegative().default(0),
 });
 
@@ -59,7 +71,7 @@ type Flaws = Pick<Progress, 'unsent' | 'problem' | 'flawed'>;
 
 const begun: Progress = {
   ...{ file: 0, etag: '', byte: 0, line: 1, isList: false },
-  ...{ sent: 0, sentBefore: 0, unsent: 0, problem: '', flawed: 0 },
+  ...{ sent: 0, sentBefore: 0, unsent: 0, problem: safe``, flawed: 0 },
 };
 
 /** Messages, and bytes of messages, that are held and sent together. */
@@ -97,7 +109,7 @@ export const createFanOut = (options: FanOutOptions): FanOut => {
       if (!ended.isWhole) {
         const there = { DataType: 'String', StringValue: JSON.stringify(ended.progress) };
         await send([{ body: record.body, attributes: { ...attributes, [placeAttribute]: there } }], signal);
-        return `${ended.progress.sent} events of ${file.name} were sent to the queue of ${functionName}; another message sends the rest`;
+        return safe`${ended.progress.sent} events of ${file.name} were sent to the queue of ${ownText(functionName)}; another message sends the rest`;
       }
       sent += ended.progress.sent;
       flaws = ended.progress;
@@ -105,10 +117,10 @@ export const createFanOut = (options: FanOutOptions): FanOut => {
     const flawed = objects[flaws.flawed];
     if (flaws.unsent > 0 && flawed !== undefined)
       throw someUnsent(flawed, { ...flaws, sent: from.sentBefore + sent });
-    const names = objects.map(nameOf).join(', ');
+    const names = safeList(objects.map(nameOf));
     return objects.length === 0
-      ? 'This is a test message of S3: there is nothing to do'
-      : `${sent} events of ${names} were sent to the queue of ${functionName}`;
+      ? safe`This is a test message of S3: there is nothing to do`
+      : safe`${sent} events of ${names} were sent to the queue of ${ownText(functionName)}`;
   };
 };
 
@@ -147,7 +159,7 @@ const sendFile = async (
     if ('problem' in read) {
       progress.unsent += 1;
       if (progress.problem === '') progress.flawed = progress.file;
-      progress.problem ||= `line ${each.line} ${read.problem}`.slice(0, 200);
+      progress.problem ||= safe`line ${each.line} ${read.problem}`;
     } else if (progress.sentBefore + progress.sent + messages.length === maximumEvents) {
       await flush();
       throw tooMany(file, { maximumEvents, isOfSeveral: progress.sentBefore > 0, isLast });
@@ -164,11 +176,11 @@ const sendFile = async (
   return { isWhole: true, progress };
 };
 
-const nameOf = ({ bucket, key }: NamedObject): string => fileName(`s3://${bucket}/${key}`);
+const nameOf = ({ bucket, key }: NamedObject): SafeText => fileName(`s3://${bucket}/${key}`);
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-type Taken = { message: Outgoing; isEvent: boolean } | { problem: string };
+type Taken = { message: Outgoing; isEvent: boolean } | { problem: SafeText };
 
 /** Whatever the queue accepts becomes a message; an invalid one gets its own letter. */
 const messageIn = (bytes: Uint8Array, attributes: Record<string, MessageAttributeValue>): Taken => {
@@ -176,26 +188,26 @@ const messageIn = (bytes: Uint8Array, attributes: Record<string, MessageAttribut
   try {
     body = decoder.decode(bytes).trim();
   } catch {
-    return { problem: 'is not UTF-8' };
+    return { problem: safe`is not UTF-8` };
   }
   const problem = sqsProblem({ body, attributes }, maxMessageBytes);
   if (problem !== undefined) return { problem };
   const read = readJson(body);
   const held = 'json' in read ? unwrapped(read.json) : undefined;
   // A notice that names its own file would loop for ever.
-  if (held && 'objects' in held) return { problem: 'is itself a notice of a file' };
+  if (held && 'objects' in held) return { problem: safe`is itself a notice of a file` };
   const isEvent = 'json' in read && typeof read.json === 'object' && read.json !== null;
   return { message: { body, attributes }, isEvent };
 };
 
 const checkPlace = (object: NamedObject, { bucket, functionName }: FanOutOptions): void => {
-  const folder = `events/${functionName}/`;
+  const folder = safe`events/${ownText(functionName)}/`;
   if (object.bucket === bucket && object.key.startsWith(folder)) return;
   throw new MessageFailure(
     'rejected',
     bucket === undefined
-      ? `The message names the file of events ${nameOf(object)}, but EVENTS_BUCKET is not set, so no files are read`
-      : `The message names the file of events ${nameOf(object)}, which is not under ${folder} of this stage’s bucket`,
+      ? safe`The message names the file of events ${nameOf(object)}, but EVENTS_BUCKET is not set, so no files are read`
+      : safe`The message names the file of events ${nameOf(object)}, which is not under ${folder} of this stage’s bucket`,
     {
       remedy:
         bucket === undefined
@@ -211,7 +223,7 @@ const tooMany = (
 ): MessageFailure =>
   new MessageFailure(
     'rejected',
-    `${name} ${isOfSeveral ? 'and the files that the notice names before it hold' : 'holds'} more than ${maximumEvents} events. Only the first ${maximumEvents} were sent`,
+    safe`${name} ${isOfSeveral ? 'and the files that the notice names before it hold' : 'holds'} more than ${maximumEvents} events. Only the first ${maximumEvents} were sent`,
     {
       remedy: `Split the file into smaller ones, put them in the same place, and discard this letter. Events that were sent already then count as duplicates. Or raise EVENTS_FILE_MAXIMUM and replay.${unreadAfter(isLast)}`,
     },
@@ -223,7 +235,7 @@ const unreadAfter = (isLast: boolean): string =>
 const noEvents = ({ name }: StoredFile, isLast: boolean): MessageFailure =>
   new MessageFailure(
     'rejected',
-    `${name} is neither JSON Lines nor a JSON array of events. Nothing was sent`,
+    safe`${name} is neither JSON Lines nor a JSON array of events. Nothing was sent`,
     {
       remedy: `Put the file there again in UTF-8, with one event in each line or with a list of events. Then discard this letter.${unreadAfter(isLast)}`,
     },
@@ -232,7 +244,7 @@ const noEvents = ({ name }: StoredFile, isLast: boolean): MessageFailure =>
 const someUnsent = (of: NamedObject, { sent, unsent, problem }: Flaws & { sent: number }): MessageFailure =>
   new MessageFailure(
     'rejected',
-    `${nameOf(of)}: ${problem}${unsent > 1 ? `, and ${unsent - 1} more cannot be sent either` : ''}; ${sent} events were sent`,
+    safe`${nameOf(of)}: ${problem}${unsent > 1 ? safe`, and ${unsent - 1} more cannot be sent either` : ''}; ${sent} events were sent`,
     {
       remedy:
         'Correct these events, put them in the same place in a file of their own, and discard this letter. (A replay would send the other events again. They would count as duplicates.)',

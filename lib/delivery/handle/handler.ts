@@ -1,4 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { safe } from '../../message/safe-text.ts';
 import { type Invocation, lastBeginMs, type Settlement } from './attempt.ts';
 import { isLarge } from './deaths.ts';
 import type { Integration } from './integration.ts';
@@ -56,7 +57,7 @@ const begin = (services: Services, context: Context, { Records }: SQSEvent): Inv
   const leftMs = remainingMs - limits.reserveMs;
   if (leftMs < limits.attemptTimeoutMs)
     observe.error(
-      'no message is started, because the timeout of the function is shorter than ATTEMPT_TIMEOUT_MS and RESERVE_MS together: raise its timeout',
+      safe`no message is started, because the timeout of the function is shorter than ATTEMPT_TIMEOUT_MS and RESERVE_MS together: raise its timeout`,
       { remainingMs },
     );
   const deadlineMs = nowMs() + leftMs;

@@ -1,4 +1,5 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
+import { safe, type Warn } from '../../message/safe-text.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 
 /** SQS hands out nothing more of a queue at 120,000. Its count is a minute old, and other containers hide messages meanwhile. */
@@ -18,7 +19,7 @@ export type InFlight = {
 type InFlightOptions = {
   sqs: () => Promise<SQSClient>;
   queueUrl: string;
-  warn(text: string, facts: Record<string, string>): void;
+  warn: Warn;
   nowMs(): number;
   /** Tests have a smaller one. */
   from?: number | undefined;
@@ -57,7 +58,7 @@ export const createInFlight = ({
         counted = await ask();
       } catch (error) {
         counted = 0;
-        warn('it is not known how many messages wait on the queue', { code: errorName(error) });
+        warn(safe`it is not known how many messages wait on the queue`, { code: errorName(error) });
       }
     },
   };

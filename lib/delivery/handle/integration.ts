@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
+import type { SafeText } from '../../message/safe-text.ts';
 import type { ReadSecret } from '../../platform/auth/reader.ts';
 import type { Actor } from '../../platform/client/authentication.ts';
 import type { Platform } from '../../platform/client/client.ts';
@@ -73,7 +74,7 @@ export type IntegrationContext = {
   readSecret: ReadSecret;
   limits: FileSizeLimits;
   /** Adds to the log line of a success. */
-  note(text: string): void;
+  note(text: SafeText): void;
   /** Those fields of the message that no newer message has set. */
   fields: readonly string[];
   /**

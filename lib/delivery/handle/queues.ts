@@ -1,5 +1,6 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { Failure } from '../../message/failure.ts';
+import { messageIdText, safe, type Warn } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { chunksOf } from '../../runtime/aws/parallel.ts';
@@ -28,7 +29,7 @@ type QueuesOptions = {
   deadLetterQueueUrl: string;
   /** Undefined if no bucket is configured: then the letter records only that such a message existed. */
   keepWhole?: KeepWhole | undefined;
-  warn(text: string, facts: Record<string, string | number>): void;
+  warn: Warn;
   inFlight?: InFlight | undefined;
   /** Called if a whole batch call for visibilities failed. */
   failed?(failure: Failure): void;
@@ -58,9 +59,9 @@ export const createQueues = ({
     const left = refused.length > 0 ? await delayBatch(refused).catch(again) : [];
     for (const { messageId, seconds } of left)
       warn(
-        'the visibility of a waiting message could not be set; the message comes back when its queue shows it',
+        safe`the visibility of a waiting message could not be set; the message comes back when its queue shows it`,
         {
-          messageId,
+          messageId: messageIdText(messageId),
           seconds,
         },
       );
@@ -81,8 +82,8 @@ export const createQueues = ({
         const whole = (await keepWhole?.(letter)) ?? nowhere;
         warn(
           whole === nowhere
-            ? 'SQS refuses a letter, and its message is not kept, because LETTERS_BUCKET is not set'
-            : 'SQS refuses a letter; its message is kept in the bucket',
+            ? safe`SQS refuses a letter, and its message is not kept, because LETTERS_BUCKET is not set`
+            : safe`SQS refuses a letter; its message is kept in the bucket`,
           { code: errorName(error) },
         );
         await send(pointerTo(letter, whole));

@@ -1,5 +1,6 @@
 import { MessageFailure } from '../../message/failure.ts';
 import { isRetried } from '../../message/failure-kinds.ts';
+import { type SafeText, safe } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 
 /**
@@ -15,16 +16,16 @@ export const unlessSeen = async (call: Promise<unknown>, look: () => Promise<boo
     const { found, why } = await looked(look);
     if (found) return;
     const { kind, message, remedy } = failure;
-    throw new MessageFailure(kind, `${message}; ${why}`, { remedy, refusal: failure, cause: error });
+    throw new MessageFailure(kind, safe`${message}; ${why}`, { remedy, refusal: failure, cause: error });
   }
 };
 
-const looked = async (look: () => Promise<boolean>): Promise<{ found: boolean; why: string }> => {
+const looked = async (look: () => Promise<boolean>): Promise<{ found: boolean; why: SafeText }> => {
   try {
-    return { found: await look(), why: 'the platform shows something else than was sent' };
+    return { found: await look(), why: safe`the platform shows something else than was sent` };
   } catch (error) {
     const failure = failureOf(error);
     if (isRetried(failure.kind)) throw error;
-    return { found: false, why: `and it cannot be seen whether it was done: ${failure.message}` };
+    return { found: false, why: safe`and it cannot be seen whether it was done: ${failure.message}` };
   }
 };

@@ -1,4 +1,5 @@
 import { MessageFailure } from '../../message/failure.ts';
+import { safe } from '../../message/safe-text.ts';
 import type { Full } from '../ledger/room.ts';
 
 // Why a message is not done although the platform has not refused it.
@@ -7,41 +8,38 @@ import type { Full } from '../ledger/room.ts';
 export const deferrals = {
   'no-time': {
     kind: 'unavailable',
-    reason: 'Too little time was left in this invocation. The next one handles the message',
+    reason: safe`Too little time was left in this invocation. The next one handles the message`,
     remedy: undefined,
   },
   pace: {
     kind: 'throttled',
-    reason: 'The rate limiter did not admit the call in this invocation. The message comes back for it',
+    reason: safe`The rate limiter did not admit the call in this invocation. The message comes back for it`,
     remedy: undefined,
   },
   busy: {
     kind: 'unavailable',
-    reason:
-      'Another attempt on the same resource may still take effect. The message waits until that is over',
+    reason: safe`Another attempt on the same resource may still take effect. The message waits until that is over`,
     remedy: undefined,
   },
   copy: {
     kind: 'unavailable',
-    reason: 'Another delivery of this event has no outcome yet. The message waits for it',
+    reason: safe`Another delivery of this event has no outcome yet. The message waits for it`,
     remedy: undefined,
   },
   look: {
     kind: 'unavailable',
-    reason: 'It must be looked up first whether something was created on the same resource',
+    reason: safe`It must be looked up first whether something was created on the same resource`,
     remedy: undefined,
   },
   stale: {
     kind: 'uncertain',
-    reason:
-      'The platform still returns the previous value, and sending now would overwrite the last change. The message waits until the platform shows that change',
+    reason: safe`The platform still returns the previous value, and sending now would overwrite the last change. The message waits until the platform shows that change`,
     remedy:
       'Compare what the platform holds with what was sent last about this resource. If a restore has set the platform back, send that again (`sis-relay reconcile resend`), or have the message sent with all its fields. Then replay this letter. The replay keeps what the platform then shows.',
   },
   newer: {
     kind: 'uncertain',
-    reason:
-      'A newer message about the same resource has no outcome yet. It supersedes this one only if it is done',
+    reason: safe`A newer message about the same resource has no outcome yet. It supersedes this one only if it is done`,
     remedy:
       'Find the newer message about the same resource (a letter, or on its queue) and settle it first. Then replay this letter: it is superseded if the newer one was done. If you want this message instead, check what the platform holds, replay this letter and discard the newer one.',
   },
@@ -51,18 +49,18 @@ export type Deferral = keyof typeof deferrals;
 
 /** A message fails before or after its calls of the platform. */
 export const failures = {
-  crashed: new MessageFailure('crashed', 'The function died three times while it handled this message'),
+  crashed: new MessageFailure('crashed', safe`The function died three times while it handled this message`),
   outdated: new MessageFailure(
     'outdated',
-    'The message is older than the ledger remembers. Something newer may have been done since',
+    safe`The message is older than the ledger remembers. Something newer may have been done since`,
   ),
   unrecorded: new MessageFailure(
     'unavailable',
-    'The ledger did not record what became of the message. The message comes back',
+    safe`The ledger did not record what became of the message. The message comes back`,
   ),
   pointsElsewhere: new MessageFailure(
     'rejected',
-    'SQS’ own redrive sent this letter back, but its message is in the bucket, so there was nothing to send',
+    safe`SQS’ own redrive sent this letter back, but its message is in the bucket, so there was nothing to send`,
     {
       remedy:
         'Replay it with `sis-relay letters replay` or from the console. They send the message from the bucket. If it was not kept there, have the producer send it again, and discard this letter.',
@@ -70,7 +68,7 @@ export const failures = {
   ),
   stoodForOther: new MessageFailure(
     'unknown-id',
-    'The platform does not know the id that an id of the SIS stood for: the message is sent again with the current id',
+    safe`The platform does not know the id that an id of the SIS stood for: the message is sent again with the current id`,
     {
       remedy:
         'Do nothing at first: the message is sent again by itself. If this lasts, find out why the ids of the SIS that it gives change their meaning again and again.',
@@ -82,7 +80,7 @@ export const failures = {
 export const noRoom = ({ fields, open }: Full): MessageFailure =>
   new MessageFailure(
     'uncertain',
-    `The ledger has no room for one more change of this resource: it remembers ${fields} changes, ${open} of them without an outcome. Nothing was sent`,
+    safe`The ledger has no room for one more change of this resource: it remembers ${fields} changes, ${open} of them without an outcome. Nothing was sent`,
     {
       remedy:
         'Too many changes of one resource. 1. Find out who sends them. 2. Settle its other uncertain letters. 3. Check on the platform whether this message was done. 4. If it was, discard this letter. If not, replay it, an hour after the last change or later. The replay drops the older half of the history: if the SIS sends one of those changes again, it counts as new.',

@@ -1,4 +1,5 @@
 import { eventIdIn } from '../../message/message.ts';
+import { messageIdText, safe } from '../../message/safe-text.ts';
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
 import type { Received, Settlement } from './attempt.ts';
 import type { Services } from './services.ts';
@@ -18,9 +19,11 @@ export const report = (
   const reason = said && withoutFileNames(said);
   const { attempts, replays } = delivery;
   const last = calls.at(-1);
+  // The producer needs the id even of a message that is not valid.
+  const shownEventId = eventId ?? (isUnread ? undefined : eventIdIn(record.body));
   services.incidents?.heard({
     outcome,
-    failure: failure && { ...failure, message: reason ?? '' },
+    failure: failure && { ...failure, message: reason ?? safe`` },
     calls,
     asService,
     again: attempts + replays > 1,
@@ -28,9 +31,8 @@ export const report = (
   services.paceUse?.heard(calls);
   services.observe.message({
     outcome,
-    messageId: record.messageId,
-    // The producer needs the id even of a message that is not valid.
-    eventId: eventId ?? (isUnread ? undefined : eventIdIn(record.body)),
+    messageId: messageIdText(record.messageId),
+    eventId: shownEventId === undefined ? undefined : messageIdText(shownEventId),
     kind: failure?.kind,
     reason,
     operation: failure?.operation ?? last?.call,

@@ -1,5 +1,6 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { MessageFailure } from '../../message/failure.ts';
+import { safe } from '../../message/safe-text.ts';
 import type { Outgoing } from '../../message/sqs-limits.ts';
 import { sendAll } from '../../runtime/aws/sqs.ts';
 
@@ -35,7 +36,7 @@ export const sendToFunctions = async <Item extends Addressed>(
     if (reason !== undefined)
       throw new MessageFailure(
         'unavailable',
-        `SQS refused ${failures.size} of ${each.length} messages: ${reason}`,
+        safe`SQS refused ${failures.size} of ${each.length} messages: ${reason}`,
       );
   }
 };

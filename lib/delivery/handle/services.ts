@@ -1,4 +1,5 @@
 import type { BackoffLimits } from '../../message/backoff.ts';
+import { safe } from '../../message/safe-text.ts';
 import { createPlatformServices } from '../../platform/auth/platform-services.ts';
 import { createSecretReader, type ReadSecret } from '../../platform/auth/reader.ts';
 import type { PlatformClient } from '../../platform/client/client.ts';
@@ -76,7 +77,7 @@ export const createServices = (functionName: string, settings: MessageSettings):
     keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
     warn: observe.warn,
     failed: ({ kind, message }) => {
-      observe.warn('the visibilities of waiting messages could not be set', { reason: message });
+      observe.warn(safe`the visibilities of waiting messages could not be set`, { reason: message });
       observe.failed(kind);
     },
   });
@@ -123,7 +124,7 @@ const ledgerServicesOf = (
 ): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'warm'> => {
   if (access === undefined) {
     warn(
-      'LEDGER_TABLE is not set, so the ledger is off: duplicates are sent again, and old messages overwrite newer ones',
+      safe`LEDGER_TABLE is not set, so the ledger is off: duplicates are sent again, and old messages overwrite newer ones`,
     );
     return { ledger: undefined, digest: undefined };
   }

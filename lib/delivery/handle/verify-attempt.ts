@@ -1,5 +1,6 @@
 import { type Failure, MessageFailure, type Refusal } from '../../message/failure.ts';
 import { isRetried } from '../../message/failure-kinds.ts';
+import { ownText, readBack, type SafeText, safe } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Unresolved } from '../ledger/judge.ts';
 import type { Integration, IntegrationContext } from './integration.ts';
@@ -17,10 +18,10 @@ export const wasDone = async <Data>(
   { context, unresolved }: { context: IntegrationContext; unresolved: Unresolved },
 ): Promise<boolean> => {
   const { acceptedUnverified } = unresolved;
-  const since = new Date(unresolved.sinceMs).toISOString();
+  const since = ownText(new Date(unresolved.sinceMs).toISOString());
   const subject = verify?.subject(data) ?? 'its effect';
   const { message: first, ...refusal } = readRefusal(unresolved.refusal);
-  let why = 'the platform does not show it';
+  let why = safe`the platform does not show it`;
   try {
     // The effect of an accepted call may be dated earlier than our attempt, as the platform's clock may differ.
     const sinceMs = unresolved.sinceMs - (acceptedUnverified ? toleratedClockMs : 0);
@@ -29,17 +30,17 @@ export const wasDone = async <Data>(
     const isHidden = unresolved.changedSince.some((field) => verify?.isHiddenBy?.(field));
     if (found === 'absent' && !acceptedUnverified && !isHidden) return false;
     if (acceptedUnverified && verify?.look)
-      why = 'the platform answered with a success, but does not show it';
+      why = safe`the platform answered with a success, but does not show it`;
     else if (found === 'absent')
-      why = 'it is not there as it was sent, and may have been changed there since';
-    else if (verify?.look) why = 'something is there that may be its effect';
+      why = safe`it is not there as it was sent, and may have been changed there since`;
+    else if (verify?.look) why = safe`something is there that may be its effect`;
   } catch (error) {
     const failure = failureOf(error);
     if (isRetried(failure.kind)) {
       if (first === undefined) throw error;
       // After a day of looking without a result, its letter must still hold the platform's answer to the first attempt.
       const { kind, message, remedy, retryAfterSeconds } = failure;
-      throw new MessageFailure(kind, `${message}. An attempt since ${since} left no outcome (${first})`, {
+      throw new MessageFailure(kind, safe`${message}. An attempt since ${since} left no outcome (${first})`, {
         remedy: `${remedy} Before it is sent again, ${subject} is looked up.`,
         refusal: { ...refusal, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) },
       });
@@ -47,8 +48,8 @@ export const wasDone = async <Data>(
     why = failure.message;
   }
   if (unresolved.decided) return false;
-  const said = first === undefined ? '' : ` (${first})`;
-  throw new MessageFailure('uncertain', `An attempt since ${since} left no outcome${said}: ${why}`, {
+  const said = first === undefined ? '' : safe` (${first})`;
+  throw new MessageFailure('uncertain', safe`An attempt since ${since} left no outcome${said}: ${why}`, {
     remedy: `On the platform, look for ${subject} since ${since}. If there is none, replay this letter. If there is one, discard it.`,
     refusal,
   });
@@ -73,5 +74,14 @@ export const writtenRefusal = (failure: Failure): string => {
   return fitting ?? cutTo(10);
 };
 
-const readRefusal = (written: string | undefined): Refusal & { message?: string } =>
-  written === undefined ? {} : JSON.parse(written);
+const readRefusal = (written: string | undefined): Refusal & { message?: SafeText } => {
+  if (written === undefined) return {};
+  const { message, operation, ...refusal }: Written = JSON.parse(written);
+  return {
+    ...refusal,
+    ...(operation !== undefined && { operation: readBack(operation) }),
+    ...(message !== undefined && { message: readBack(message) }),
+  };
+};
+
+type Written = Omit<Refusal, 'operation'> & { message?: string; operation?: string };

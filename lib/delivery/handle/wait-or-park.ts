@@ -1,6 +1,7 @@
 import { patientReceipts, waitSeconds } from '../../message/backoff.ts';
 import { type Failure, MessageFailure } from '../../message/failure.ts';
 import { healsByItself, isRetried } from '../../message/failure-kinds.ts';
+import { type SafeText, safe } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { type Deferral, deferrals } from './reasons.ts';
 import type { Limits } from './services.ts';
@@ -9,7 +10,7 @@ import { ageMs, type Delivery, waitedMs } from './sqs-delivery.ts';
 /** What an attempt found out about its message. */
 export type Decision =
   /** `reason`: worth logging. */
-  | { kind: 'done'; reason?: string | undefined }
+  | { kind: 'done'; reason?: SafeText | undefined }
   | { kind: 'superseded' }
   /** `of`: SQS' id of the message that this one is a copy of. */
   | { kind: 'duplicate'; of: string | undefined }
@@ -31,11 +32,11 @@ export type Decision =
 
 /** A message that is not done comes back after this many seconds, or becomes a letter. */
 export type NotDone =
-  | { outcome: 'waiting'; seconds: number; reason: string; failure?: Failure; turn?: Deferral }
+  | { outcome: 'waiting'; seconds: number; reason: SafeText; failure?: Failure; turn?: Deferral }
   | { outcome: 'parked'; failure: Failure };
 
 export type Result =
-  | { outcome: 'done'; reason?: string | undefined }
+  | { outcome: 'done'; reason?: SafeText | undefined }
   | { outcome: 'superseded' }
   | { outcome: 'duplicate'; of: string | undefined }
   | { outcome: 'isolate'; deaths: number }
@@ -120,7 +121,7 @@ export const afterUnwrittenLetter = (
   limits: Limits,
 ): NotDone => {
   const { kind, message, remedy } = failureOf(unwritten);
-  const text = `No letter could be written for this failure: ${failure.message}. ${message}`;
+  const text = safe`No letter could be written for this failure: ${failure.message}. ${message}`;
   // Not the platform's Retry-After: SQS must deliver it often enough to move it before it deletes it.
   return waitAfter({ ...failure, kind, remedy, message: text }, backoff(delivery, limits));
 };

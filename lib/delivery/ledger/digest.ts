@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { ownText, safe, type Warn } from '../../message/safe-text.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { readSecret } from '../../runtime/aws/secret.ts';
 
@@ -13,7 +14,7 @@ type Options = {
   client: SecretsManagerClient;
   /** Name or ARN of the secret; its text is the key. */
   secret: string;
-  warn(text: string, facts: Record<string, string>): void;
+  warn: Warn;
   nowMs?: () => number;
 };
 
@@ -30,12 +31,14 @@ export const createDigest = ({ client, secret, warn, nowMs = Date.now }: Options
     try {
       const { text } = await readSecret(client, secret, { timeoutMs });
       if (text.length >= minKeyLength) return digestBy(text);
-      warn(`the key of the ledger must have at least ${minKeyLength} characters`, { secret });
+      warn(safe`the key of the ledger must have at least ${minKeyLength} characters`, {
+        secret: ownText(secret),
+      });
     } catch (error) {
       warn(
-        'the key of the ledger could not be read: messages about one resource wait longer for each other',
+        safe`the key of the ledger could not be read: messages about one resource wait longer for each other`,
         {
-          secret,
+          secret: ownText(secret),
           error: errorName(error),
         },
       );

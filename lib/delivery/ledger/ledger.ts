@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { safe, type Warn } from '../../message/safe-text.ts';
 import { isSameMessage, shortVersion } from '../../message/version.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { lockIdLength } from './codec.ts';
@@ -52,7 +53,7 @@ export type Ledger = {
 export type LedgerOptions = {
   table: LedgerTable;
   lateEffectMs: number;
-  warn(text: string, facts: Record<string, string>): void;
+  warn: Warn;
   nowMs(): number;
 };
 
@@ -60,10 +61,9 @@ export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions
   const locks = new ResourceLocks();
 
   /** A lock that is left behind counts as a death. */
-  const giveBack = (resource: string, write: () => Promise<unknown>): Promise<unknown> =>
+  const giveBack = (write: () => Promise<unknown>): Promise<unknown> =>
     write().catch((error: unknown) =>
-      warn('a lock of the ledger could not be given back: it ends by itself', {
-        resource,
+      warn(safe`a lock of the ledger could not be given back: it ends by itself`, {
         error: errorName(error),
       }),
     );
@@ -73,7 +73,7 @@ export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions
     const begunMs = nowMs();
     const taking = takingOf(entry, { begunMs, lockMs });
     const { lock, untilMs } = taking;
-    const release = () => giveBack(resource, () => table.release(resource, taking));
+    const release = () => giveBack(() => table.release(resource, taking));
     const found = await orElse(() => table.take(resource, taking), release);
     if (found.item === undefined) return overtaken;
     const item = found.item.busyUntilMs > nowMs() ? found.item : withDeath(found.item);
@@ -93,7 +93,7 @@ export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions
       const isOwn = open && isSameMessage(open.version, version);
       return { done, open: isOwn ? { ...open, isParked: true } : open };
     });
-    return giveBack(resource, () => table.replace(resource, item.lockId, { ...parked, lockId }));
+    return giveBack(() => table.replace(resource, item.lockId, { ...parked, lockId }));
   };
 
   /** Of a resource in which something is open. False: another container was faster. */
@@ -104,7 +104,7 @@ export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions
     const unlocked = { ...taken.item, lockId: lock.id };
     return orElse(
       () => table.replace(resource, found.lockId, locked),
-      () => giveBack(resource, () => table.replace(resource, lock.id, unlocked)),
+      () => giveBack(() => table.replace(resource, lock.id, unlocked)),
     );
   };
 
@@ -126,8 +126,7 @@ export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions
       try {
         return await table.replace(resource, taken.lockId, item);
       } catch (error) {
-        warn('the outcome of a message could not be written: it stays on its queue', {
-          resource,
+        warn(safe`the outcome of a message could not be written: it stays on its queue`, {
           error: errorName(error),
         });
         return false;

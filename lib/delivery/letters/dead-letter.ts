@@ -7,7 +7,10 @@ import { eventIdIn } from '../../message/message.ts';
 import { bytesOf, maxBytes, withoutRefused } from '../../message/sqs-limits.ts';
 import { type Attributes, beside, carriedOf, keptOf } from './parts.ts';
 
-export type LetterFailure = Failure & {
+/** Its texts are read back: that they are safe for logs is not known of them any more. */
+export type LetterFailure = Omit<Failure, 'message' | 'operation'> & {
+  message: string;
+  operation?: string;
   function: string;
   /** Number of receipts. */
   attempts: number;

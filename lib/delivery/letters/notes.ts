@@ -1,5 +1,6 @@
 import type { Outcome } from '../../message/failure.ts';
 import type { FailureKind } from '../../message/failure-kinds.ts';
+import { messageIdText, safe, type Warn } from '../../message/safe-text.ts';
 import type { PlatformIds } from '../../message/sis-ids.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { writeInReserve } from '../../runtime/aws/table-items.ts';
@@ -52,7 +53,7 @@ export type DeskNotes = {
   write(): Promise<void>;
 };
 
-type Options = DeskTable & { function: string; warn(text: string, facts: Record<string, string>): void };
+type Options = DeskTable & { function: string; warn: Warn };
 
 /** A letter waits this long at most for its record, in milliseconds. */
 const parkingMs = 2_000;
@@ -62,8 +63,8 @@ const lookingMs = 1_000;
 export const createDeskNotes = ({ function: name, warn, ...table }: Options): DeskNotes => {
   const heard = new Map<string, Ended>();
   const failed = (message: string, error: unknown): void =>
-    warn('the outcome of a message could not be recorded for the operators', {
-      messageId: message,
+    warn(safe`the outcome of a message could not be recorded for the operators`, {
+      messageId: messageIdText(message),
       error: errorName(error),
     });
   /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { errorName } from '../../runtime/aws/error.ts';
-import { safeText } from '../../runtime/privacy/log-text.ts';
+import { logText } from '../../runtime/privacy/log-text.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import { actorIn } from './actor.ts';
 import { RefusedError } from './command-errors.ts';
@@ -118,7 +118,7 @@ const putAs = async (
   } catch (error) {
     if (errorName(error) !== 'AccessDenied') throw error;
     throw new RefusedError(
-      `${needsRole(role, target.prefix)} Nothing was changed or revealed. ${howToGetRole}\nAWS: ${safeText(String((error as Error).message))}`,
+      `${needsRole(role, target.prefix)} Nothing was changed or revealed. ${howToGetRole}\nAWS: ${logText(String((error as Error).message))}`,
       { cause: error },
     );
   }

@@ -1,5 +1,5 @@
 import { awsClient, type ClientOptions, timeouts } from '../../runtime/aws/clients.ts';
-import { safeText } from '../../runtime/privacy/log-text.ts';
+import { logText } from '../../runtime/privacy/log-text.ts';
 
 /** The identity of the credentials, as AWS reports it; or why it is unknown. */
 export type ReadCaller = (options: ClientOptions) => Promise<string>;
@@ -17,7 +17,7 @@ export const readCaller: ReadCaller = async (options) => {
     return Arn ?? 'not known';
   } catch (error) {
     // If the credentials are refused here, the calls that follow report it.
-    return `not known (${safeText(error instanceof Error ? error.name : 'error')})`;
+    return `not known (${logText(error instanceof Error ? error.name : 'error')})`;
   } finally {
     client.destroy();
   }

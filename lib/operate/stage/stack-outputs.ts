@@ -1,5 +1,5 @@
 import { awsClient, type ClientOptions, timeouts } from '../../runtime/aws/clients.ts';
-import { safeText } from '../../runtime/privacy/log-text.ts';
+import { logText } from '../../runtime/privacy/log-text.ts';
 
 /** The outputs or tags of a CloudFormation stack, by name. */
 export type StackOutputs = Record<string, string | undefined>;
@@ -41,7 +41,7 @@ export const readStack: ReadStack = async (name, options) => {
     const isMissing = error.name === 'ValidationError' && /does not exist/.test(error.message);
     const why = isMissing
       ? `there is no stack ${name} in this account and region (check --stage, --region and --profile)`
-      : `the stack ${name} cannot be read (${safeText('code' in error ? `${error.code}` : error.name)})`;
+      : `the stack ${name} cannot be read (${logText('code' in error ? `${error.code}` : error.name)})`;
     return { outputs: {}, tags: {}, why, isMissing };
   } finally {
     client.destroy();

@@ -1,6 +1,7 @@
 import type { ExportsQuery, ReadAcceptedExports } from '../../accepted-exports.ts';
 import { crosswalkKinds } from '../../delivery/crosswalk/kinds.ts';
 import { isRetried } from '../../message/failure-kinds.ts';
+import type { SisId } from '../../message/sis-ids.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import { loadFilledNames } from '../../sources/snapshots/compare/filled-names.ts';
@@ -75,7 +76,7 @@ const loadNames = async (names: Names): Promise<void> => {
 };
 
 const isAccepted = async (value: string, { crosswalk, platform }: Names): Promise<boolean> => {
-  const code = { field: 'orgUnitCode', platformField: 'orgUnitId', value };
+  const code: SisId = { field: 'orgUnitCode', platformField: 'orgUnitId', value };
   try {
     await crosswalk.platformIds([code], { platform, orgUnitId: undefined, sentMs: 0 });
     return true;

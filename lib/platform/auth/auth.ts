@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { safe, type Warn } from '../../message/safe-text.ts';
 import type { Actor, Auth } from '../client/authentication.ts';
 import {
   isInvalidToken,
@@ -37,7 +38,7 @@ export const maxSkewSeconds = 86_400;
 export const createAuthenticator = (
   credentials: Credentials,
   nowMs: () => number = Date.now,
-  warn: (text: string, facts: Record<string, number>) => void = () => {},
+  warn: Warn = () => {},
 ) => {
   let skewSeconds = 0;
   return (actor: Actor): Auth => {
@@ -59,7 +60,7 @@ export const createAuthenticator = (
           if (Math.abs(told) <= maxSkewSeconds) skewSeconds = told;
           else
             warn(
-              'the platform’s clock differs from ours by more than a day, so nothing is signed for its time: have its clock checked',
+              safe`the platform’s clock differs from ours by more than a day, so nothing is signed for its time: have its clock checked`,
               { seconds: told },
             );
           return skewSeconds !== usedSkewSeconds;

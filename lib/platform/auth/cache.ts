@@ -3,6 +3,7 @@ import type { core } from 'zod';
 import { MessageFailure } from '../../message/failure.ts';
 import { secretFieldName } from '../../message/hidden.ts';
 import { readJson } from '../../message/json.ts';
+import { ownText, type SafeText, safe, safeList, type Warn } from '../../message/safe-text.ts';
 import { awsTroubleIn, errorName } from '../../runtime/aws/error.ts';
 import { missingSecret, readSecret } from '../../runtime/aws/secret.ts';
 import type { Actor } from '../client/authentication.ts';
@@ -30,7 +31,7 @@ export type SecretsOptions = {
   /** Time for which a credential is used before its secret is read again. */
   timeToLiveMs: number;
   readTimeoutMs?: number;
-  warn(text: string, facts: Record<string, string>): void;
+  warn: Warn;
   nowMs?: () => number;
 };
 
@@ -47,7 +48,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
   const entries = new Map<string, Entry>();
   const reads = new Map<string, Promise<Entry>>();
 
-  const readOnce = (name: string, actor: Actor): Promise<Entry> => {
+  const readOnce = (name: SafeText, actor: Actor): Promise<Entry> => {
     const underWay = reads.get(name);
     if (underWay) return underWay;
     const read = fetchEntry(name, actor).finally(() => reads.delete(name));
@@ -55,7 +56,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
     return read;
   };
 
-  const fetchEntry = async (name: string, actor: Actor): Promise<Entry> => {
+  const fetchEntry = async (name: SafeText, actor: Actor): Promise<Entry> => {
     const known = entries.get(name);
     try {
       const { version, text } = await readSecret(options.client, name, { timeoutMs: readTimeoutMs });
@@ -73,7 +74,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
       const failure = unreadable(name, error, () => missing(name, actor));
       if (failure.kind !== 'unavailable' || known === undefined) throw failure;
       // While Secrets Manager is down, the last value is used. It is read again a little later, not for each message.
-      options.warn('a secret could not be read again; its last value is used', {
+      options.warn(safe`a secret could not be read again; its last value is used`, {
         secret: name,
         error: errorName(error),
       });
@@ -89,7 +90,7 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
     return Math.min(nowMs() + options.timeToLiveMs, Math.max(soonestMs, usableUntilMs(credential)));
   };
 
-  const remember = (name: string, entry: Entry): Entry => {
+  const remember = (name: SafeText, entry: Entry): Entry => {
     entries.delete(name);
     entries.set(name, entry);
     const oldest = entries.keys().next().value;
@@ -97,8 +98,8 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
     return entry;
   };
 
-  const secretName = (actor: Actor): string =>
-    actor === undefined ? `${options.prefix}/service` : `${options.prefix}/users/${actor}`;
+  const secretName = (actor: Actor): SafeText =>
+    ownText(actor === undefined ? `${options.prefix}/service` : `${options.prefix}/users/${actor}`);
 
   return {
     read: async (actor) => {
@@ -127,8 +128,8 @@ export const createCredentials = (options: SecretsOptions): Credentials => {
 };
 
 /** The same for the call that is refused and for those that are not sent after it: it is one cause. */
-const refusedCredential = (name: string, type: Credential['type'] | undefined): RefusedCredential => ({
-  message: `The platform refuses the credential in the secret ${name}`,
+const refusedCredential = (name: SafeText, type: Credential['type'] | undefined): RefusedCredential => ({
+  message: safe`The platform refuses the credential in the secret ${name}`,
   remedy: remedyOfRefusal(name, type),
 });
 
@@ -136,33 +137,35 @@ export const remedyOfRefusal = (name: string, type: Credential['type'] | undefin
   `${type === 'oauth' ? 'Invoke token-refresh with {"force":true}: it reports whether a person must authorize again' : `Put a valid credential into the secret ${name}`}. Waiting messages then continue by themselves.`;
 
 /** An expired token is not sent: the platform would refuse it. The function token-refresh renews it, or reports why it cannot. */
-const noToken = (name: string, credential: Credential): MessageFailure => {
+const noToken = (name: SafeText, credential: Credential): MessageFailure => {
   const why =
     credential.type === 'oauth' && credential.refused
-      ? ': a person must authorize again'
-      : ' until token-refresh renews it';
-  return new MessageFailure('credentials', `The secret ${name} has no valid access token${why}`, {
+      ? safe`: a person must authorize again`
+      : safe` until token-refresh renews it`;
+  return new MessageFailure('credentials', safe`The secret ${name} has no valid access token${why}`, {
     remedy: `Read what token-refresh reports about the secret ${name}. If it asks you to authorize again, do so. Waiting messages then continue by themselves.`,
   });
 };
 
-const parse = (name: string, text: string): Credential => {
+const parse = (name: SafeText, text: string): Credential => {
   const remedy = `Put a credential with the documented fields into the secret ${name}. Waiting messages then continue.`;
   const read = readJson(text);
   if ('problem' in read)
-    throw new MessageFailure('credentials', `The secret ${name} ${read.problem}`, { remedy });
+    throw new MessageFailure('credentials', safe`The secret ${name} ${read.problem}`, { remedy });
   const parsed = credentialSchema.safeParse(read.json);
   if (parsed.success) return parsed.data;
-  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || flawOf(issue));
-  throw new MessageFailure('credentials', `The secret ${name} is not a credential: ${fields.join(', ')}`, {
+  const fields = parsed.error.issues.map((issue) =>
+    issue.path.length > 0 ? ownText(issue.path.join('.')) : flawOf(issue),
+  );
+  throw new MessageFailure('credentials', safe`The secret ${name} is not a credential: ${safeList(fields)}`, {
     remedy,
   });
 };
 
-const missing = (name: string, actor: Actor): MessageFailure =>
+const missing = (name: SafeText, actor: Actor): MessageFailure =>
   new MessageFailure(
     actor === undefined ? 'credentials' : 'missing-credential',
-    `There is no secret ${name}${actor === undefined ? '' : `, so nothing can be sent as user ${actor}`}`,
+    safe`There is no secret ${name}${actor === undefined ? '' : safe`, so nothing can be sent as user ${ownText(actor)}`}`,
     {
       remedy: `Create the secret ${name} with ${actor === undefined ? "the service's credential" : "that user's credential, then replay"}.`,
     },
@@ -172,15 +175,15 @@ const missing = (name: string, actor: Actor): MessageFailure =>
  * Why a secret cannot be read. Without its cause: the SDK's error has the text of an answer that it cannot parse, and so the
  * secret.
  */
-export const unreadable = (name: string, error: unknown, missing: () => MessageFailure): MessageFailure => {
+export const unreadable = (name: SafeText, error: unknown, missing: () => MessageFailure): MessageFailure => {
   if (error instanceof MessageFailure) return error;
   if (isMissing(error)) return missing();
   if (awsTroubleIn(error)?.kind !== 'aws-refused')
-    return new MessageFailure('unavailable', `Secrets Manager did not answer: ${errorName(error)}`);
+    return new MessageFailure('unavailable', safe`Secrets Manager did not answer: ${errorName(error)}`);
   // A role that may read only this name is refused while no secret has it: IAM checks first.
   return new MessageFailure(
     'credentials',
-    `This function may not read the secret ${name}: ${errorName(error)}`,
+    safe`This function may not read the secret ${name}: ${errorName(error)}`,
     {
       remedy: `If this region has no secret ${name}, create it. If it has, let this function’s role read it (secretsmanager:GetSecretValue) and use its key (kms:Decrypt). Waiting messages then continue.`,
     },
@@ -188,9 +191,9 @@ export const unreadable = (name: string, error: unknown, missing: () => MessageF
 };
 
 /** Describes a wrong field of a secret, without its value. */
-export const flawOf = (issue: core.$ZodIssue): string =>
+export const flawOf = (issue: core.$ZodIssue): SafeText =>
   issue.code === 'unrecognized_keys'
-    ? `not known: ${issue.keys.map(secretFieldName).join(', ')}`
-    : issue.message;
+    ? safe`not known: ${safeList(issue.keys.map(secretFieldName))}`
+    : ownText(issue.message);
 
 const isMissing = (error: unknown): boolean => missingSecret.test(errorName(error));

@@ -1,9 +1,11 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import * as oauth from 'oauth4webapi';
+import { type SafeText, safe } from '../../message/safe-text.ts';
 import type { OAuthCredential } from './oauth.ts';
 
 export class TokenError extends Error {
   override name = 'TokenError';
+  declare readonly message: SafeText;
   /**
    * `authorize`: a person must authorize again. `correct`: the secret or the client must be corrected. `wait`: a later run tries
    * again.
@@ -12,7 +14,7 @@ export class TokenError extends Error {
   /** Time during which the server must not be asked. */
   readonly quietSeconds: number | undefined;
 
-  constructor(message: string, cure: TokenError['cure'], quietSeconds?: number) {
+  constructor(message: SafeText, cure: TokenError['cure'], quietSeconds?: number) {
     super(message);
     this.cure = cure;
     this.quietSeconds = quietSeconds;
@@ -60,4 +62,4 @@ const keyIn = (privateKey: NonNullable<OAuthCredential['privateKey']>): KeyObjec
 };
 
 const unusableKey = (): TokenError =>
-  new TokenError('the privateKey is not an RSA or P-256 key in PEM or JWK form', 'correct');
+  new TokenError(safe`the privateKey is not an RSA or P-256 key in PEM or JWK form`, 'correct');

@@ -2,6 +2,7 @@ import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type * as z from 'zod';
 import { MessageFailure } from '../../message/failure.ts';
 import { jsonIn } from '../../message/json.ts';
+import { ownText, type SafeText, safe, safeList } from '../../message/safe-text.ts';
 import { readSecret } from '../../runtime/aws/secret.ts';
 import { unreadable } from './cache.ts';
 
@@ -10,7 +11,7 @@ import { unreadable } from './cache.ts';
  * fields of the shape.
  * @throws MessageFailure that names the secret, but not its content.
  */
-export type ReadSecret = <Shape extends z.ZodObject>(name: string, shape: Shape) => Promise<z.infer<Shape>>;
+export type ReadSecret = <Shape extends z.ZodObject>(name: SafeText, shape: Shape) => Promise<z.infer<Shape>>;
 
 type Options = { client: SecretsManagerClient; prefix: string; readTimeoutMs?: number };
 
@@ -18,19 +19,19 @@ type Options = { client: SecretsManagerClient; prefix: string; readTimeoutMs?: n
 export const createSecretReader =
   ({ client, prefix, readTimeoutMs }: Options): ReadSecret =>
   async (name, shape) => {
-    const secret = `${prefix}/${name}`;
+    const secret = safe`${ownText(prefix)}/${name}`;
     const { text } = await readSecret(client, secret, { timeoutMs: readTimeoutMs }).catch(
       (error: unknown) => {
         throw unreadable(secret, error, () => {
           const remedy = `Create the secret ${secret} as JSON with ${fieldsOf(shape)}, then replay.`;
-          return new MessageFailure('missing-credential', `There is no secret ${secret}`, { remedy });
+          return new MessageFailure('missing-credential', safe`There is no secret ${secret}`, { remedy });
         });
       },
     );
     const parsed = shape.safeParse(jsonIn(text));
     if (parsed.success) return parsed.data;
-    const wrong = parsed.error.issues.map(({ path }) => path.join('.') || 'the whole');
-    const message = `The secret ${secret} has missing or wrong fields: ${wrong.join(', ')}`;
+    const wrong = parsed.error.issues.map(({ path }) => ownText(path.join('.') || 'the whole'));
+    const message = safe`The secret ${secret} has missing or wrong fields: ${safeList(wrong)}`;
     const remedy = `Put JSON with ${fieldsOf(shape)} into the secret ${secret}. Waiting messages then continue.`;
     throw new MessageFailure('credentials', message, { remedy });
   };

@@ -1,6 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
 import { jsonIn } from '../../message/json.ts';
+import { ownText, type SafeText, safe, safeMatch } from '../../message/safe-text.ts';
 import { type Answer, isSuccess } from '../../runtime/aws/receive-answer.ts';
 import { redact } from '../../runtime/privacy/request-secrets.ts';
 import { createExchange, wholePayload } from '../client/exchange.ts';
@@ -40,7 +41,11 @@ export const requestTokens = async (
     return tokensIn(isOutOfTime ? await ask(credential, { ...options, skewSeconds }) : first, credential);
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
-    throw new TokenError(`the token endpoint gave no answer: ${error.message}`, 'wait', usualQuietSeconds);
+    throw new TokenError(
+      safe`the token endpoint gave no answer: ${error.message}`,
+      'wait',
+      usualQuietSeconds,
+    );
   }
 };
 
@@ -99,7 +104,7 @@ const transport =
   ({ signal, timeoutMs }: TokenRequestOptions) =>
   async (url: string, { headers, body }: Form): Promise<Answer> => {
     const { origin, pathname, search } = new URL(url);
-    const about = { operation: tokenRequest, call: `POST ${pathname}` };
+    const about = { operation: tokenRequest, call: safe`POST ${ownText(pathname)}` };
     const timeouts = { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };
     const exchange = createExchange({
       baseUrl: origin,
@@ -147,7 +152,7 @@ const tokensIn = (answer: Told, credential: OAuthCredential): Tokens => {
   const error = errorIn(answer);
   const told = error !== undefined && isEcho(error, credential) ? undefined : error;
   const without = isSuccess(status) ? ' without tokens' : '';
-  const message = `the token endpoint answered ${[status, told].filter(Boolean).join(' ')}${without}`;
+  const message = safe`the token endpoint answered ${status}${told === undefined ? '' : safe` ${told}`}${without}`;
   if (error === 'invalid_grant' && grant === 'refresh_token') throw new TokenError(message, 'authorize');
   const passes = status === 429 || status === 408 || status >= 500 || error === 'temporarily_unavailable';
   const { retryAfterSeconds } = parseRefusal(answer);
@@ -161,9 +166,11 @@ const tokensIn = (answer: Told, credential: OAuthCredential): Tokens => {
 };
 
 /** The name of an error, as in `invalid_grant`. Without digits: those may be part of the assertion. */
-const errorIn = ({ text }: Told): string | undefined =>
-  z.looseObject({ error: z.string().regex(/^[a-z][a-z_.-]{0,59}$/i) }).safeParse(jsonIn(text.trim())).data
-    ?.error;
+const errorIn = ({ text }: Told): SafeText | undefined =>
+  safeMatch(
+    z.looseObject({ error: z.string() }).safeParse(jsonIn(text.trim())).data?.error,
+    /^[a-z][a-z_.-]{0,59}$/i,
+  );
 
 /** Whether an error's name repeats a secret: the name is logged, and stored in the secret as the reason. */
 const isEcho = (error: string, { refreshToken = '', clientSecret = '' }: OAuthCredential): boolean =>

@@ -1,4 +1,5 @@
 import { readJson } from '../../message/json.ts';
+import { ownText, type SafeText, safe, safeList } from '../../message/safe-text.ts';
 import { type Answer, isSuccess } from '../../runtime/aws/receive-answer.ts';
 import { shapeOf } from '../../runtime/privacy/json-shape.ts';
 import { likenessToError } from './json-error.ts';
@@ -25,39 +26,40 @@ export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result =
   if (answer.cutBy !== undefined) throw answer.cutBy;
   const { answer: declared } = asked.operation;
   const text = answer.text.trim();
-  const flaw = (message: string, detail?: string) => unexpected(asked, answer, { message, detail });
-  if (answer.isTooLong) throw flaw('is too long');
+  const flaw = (message: SafeText, detail?: string) => unexpected(asked, answer, { message, detail });
+  if (answer.isTooLong) throw flaw(safe`is too long`);
   const done = (result: unknown): Result => {
     if (doneStatuses.has(answer.status)) return result as Result;
-    throw flaw(`is ${answer.status}, which does not confirm that the change was made`);
+    throw flaw(safe`is ${answer.status}, which does not confirm that the change was made`);
   };
   if (text === '' && declared === 'acknowledged') return done(undefined);
   if (isFileAnswer(declared)) throw noFile(asked, answer);
-  if (text === '') throw flaw('carries nothing');
+  if (text === '') throw flaw(safe`carries nothing`);
   const read = readJson(text);
   if ('flaw' in read && read.flaw === 'not JSON') throw refusal(asked, answer);
   if ('flaw' in read)
     throw read.flaw === 'cut off'
       ? cutOff(asked)
-      : flaw(read.flaw === 'too deep' ? 'is nested too deep' : read.problem);
+      : flaw(read.flaw === 'too deep' ? safe`is nested too deep` : read.problem);
   const { json: value } = read;
   const likeness = likenessToError(value);
   if (likeness === 'certain' || isWords(value)) throw refusal(asked, answer);
   const wanted = wantedBy(asked);
   const other = otherThan(wanted, value);
-  if (other !== undefined) throw flaw(`is about another ${other} than requested`);
+  if (other !== undefined) throw flaw(safe`is about another ${other} than requested`);
   const parsed = declared === 'acknowledged' ? undefined : declared.safeParse(respelled(declared, value));
   if (parsed?.success) return done(parsed.data);
   if (likeness === 'likely') throw refusal(asked, answer);
   if (parsed === undefined && isHarmless(wanted, value)) return done(undefined);
   const came = `came: ${shapeOf(value)}; expected: `;
-  if (parsed === undefined) throw flaw('has an unknown form', `${came}nothing, or what was asked for`);
+  if (parsed === undefined) throw flaw(safe`has an unknown form`, `${came}nothing, or what was asked for`);
   const lacking = parsed.error.issues.slice(0, 20).map(({ path, ...issue }) => ({
-    name: path.join('.') || 'the whole',
+    // It is the schema's name, not the answer's.
+    name: ownText(path.join('.') || 'the whole'),
     type: 'expected' in issue ? issue.expected : issue.code,
   }));
   throw flaw(
-    `lacks required fields: ${lacking.map(({ name }) => name).join(', ')}`,
+    safe`lacks required fields: ${safeList(lacking.map(({ name }) => name))}`,
     came + lacking.map(({ name, type }) => `${name} (${type})`).join(', '),
   );
 };
@@ -70,17 +72,17 @@ const isWords = (value: unknown): boolean => typeof value === 'string' && value.
 
 /** A success that is not the file it should be. */
 const noFile = (asked: Asked<unknown>, answer: Answer): PlatformError => {
-  const { contentType = 'no content type', form } = refusedCallOf(asked, answer);
+  const { contentType = safe`no content type`, form } = refusedCallOf(asked, answer);
   const isSaid = /^(error|fault|page)$/.test(form ?? '') || (form === 'text' && contentType === 'text/plain');
   if (isSaid) return refusal(asked, answer);
   const { answer: declared } = asked.operation;
   const expected = isFileAnswer(declared) ? `; expected: 200 with ${declared.file.source}` : '';
-  const message = `is ${answer.status} with ${contentType}`;
+  const message = safe`is ${answer.status} with ${contentType}`;
   return unexpected(asked, answer, { message, detail: `the answer ${message}${expected}` });
 };
 
 const cutOff = ({ operation, call }: Asked<unknown>): PlatformError =>
-  new PlatformError({ operation, call, sent: true, message: 'cut off before the answer was complete' });
+  new PlatformError({ operation, call, sent: true, message: safe`cut off before the answer was complete` });
 
 const refusedCallOf = (asked: Asked<unknown>, answer: Answer): RefusedCall =>
   parseRefusal({ ...answer, cutOff: answer.cutBy !== undefined }, asked.sensitiveValues());
@@ -91,8 +93,8 @@ const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
   const refused = refusedCallOf(asked, answer);
   const unexpected = isSuccess(refused.status) && (refused.form === 'text' || refused.form === 'json');
   const message = unexpected
-    ? 'the answer is in words that match no known error'
-    : `answered with ${answer.status}`;
+    ? safe`the answer is in words that match no known error`
+    : safe`answered with ${answer.status}`;
   return new PlatformError({ operation, call, refused, sent: true, unexpected, message });
 };
 
@@ -100,7 +102,7 @@ const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
 const unexpected = (
   asked: Asked<unknown>,
   answer: Answer,
-  { message, detail = `the answer ${message}` }: { message: string; detail?: string | undefined },
+  { message, detail = `the answer ${message}` }: { message: SafeText; detail?: string | undefined },
 ): PlatformError => {
   const { operation, call } = asked;
   const about = refusedCallOf(asked, { ...answer, text: '' });
@@ -110,7 +112,7 @@ const unexpected = (
     refused: { ...about, form: 'shape', title: 'Unexpected Answer', detail: detail.slice(0, maxDetail) },
     sent: true,
     unexpected: true,
-    message: `the answer ${message}`,
+    message: safe`the answer ${message}`,
   });
 };
 
@@ -144,16 +146,16 @@ const wordIn = (value: unknown): string | undefined =>
 
 const isId = (name: string): boolean => /id(entifier)?$/i.test(name);
 
-/** The name of an id in the answer, or in a row of its list, that differs from the one asked for. */
-const otherThan = ({ words, set }: Wanted, value: unknown): string | undefined => {
+/** The name of an id in the answer, or in a row of its list, that differs from the one asked for. The request has the same name. */
+const otherThan = ({ words, set }: Wanted, value: unknown): SafeText | undefined => {
   if (words.size === 0) return undefined;
   for (const row of rowsOf(value)) {
     if (typeof row !== 'object' || row === null) continue;
     for (const [name, id] of Object.entries(row)) {
       const wanted = isId(name) ? words.get(name.toLowerCase()) : undefined;
       const isUnset = (id === null || id === '') && set.has(name.toLowerCase());
-      if (wanted !== undefined && (wordIn(id) ?? wanted) !== wanted) return name;
-      if (wanted !== undefined && isUnset) return name;
+      if (wanted !== undefined && (wordIn(id) ?? wanted) !== wanted) return ownText(name);
+      if (wanted !== undefined && isUnset) return ownText(name);
     }
   }
   return undefined;

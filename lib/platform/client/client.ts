@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Priority } from '../../message/priority.ts';
+import { ownText, safe } from '../../message/safe-text.ts';
 import type { Headers } from '../../runtime/aws/receive-answer.ts';
 import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
@@ -119,7 +120,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
           ...about,
           sent: false,
           turnInSeconds,
-          message: 'its turn did not come in time',
+          message: safe`its turn did not come in time`,
         });
     };
 
@@ -168,7 +169,14 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
         if (isHeard) pace.learn({ sentMs, status, ...told });
         // Further digits are noise, and logging them costs money.
         const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
-        context.onCall({ operation: name, call: request.call, status, durationMs, mayHaveActed, priority });
+        context.onCall({
+          operation: ownText(name),
+          call: request.call,
+          status,
+          durationMs,
+          mayHaveActed,
+          priority,
+        });
       }
     };
 

@@ -1,5 +1,6 @@
 import { type Failure, InvalidMessage, MessageFailure, type MessageProblem } from '../../message/failure.ts';
 import { type FailureKind, failureKinds } from '../../message/failure-kinds.ts';
+import { type SafeText, safe, safeList } from '../../message/safe-text.ts';
 import { awsTroubleIn, errorName } from '../../runtime/aws/error.ts';
 import { errorNameIn } from './json-error.ts';
 import {
@@ -10,6 +11,7 @@ import {
   notFoundWords,
   PlatformError,
   type RefusedCall,
+  wantedIn,
 } from './platform-error.ts';
 
 /** The one judge of errors: everything that can be thrown while a message is handled becomes a failure here. */
@@ -25,7 +27,11 @@ export const failureOf = (error: unknown): Failure => {
   if (error instanceof PlatformError) return error.refused ? refusal(error, error.refused) : silence(error);
   const trouble = awsTroubleIn(error);
   if (trouble) return { remedy: failureKinds[trouble.kind].remedy, ...trouble };
-  return { kind: 'defect', message: `Unexpected ${errorName(error)}`, remedy: failureKinds.defect.remedy };
+  return {
+    kind: 'defect',
+    message: safe`Unexpected ${errorName(error)}`,
+    remedy: failureKinds.defect.remedy,
+  };
 };
 
 /** The problems of a message that its function would not take, field by field. */
@@ -53,37 +59,27 @@ const refusal = (error: PlatformError, refused: RefusedCall): Failure => {
 };
 
 /** The text is logged: it holds only known names of the platform's answer, and no text that may repeat the message. */
-const messageOf = (error: PlatformError, refused: RefusedCall): string => {
+const messageOf = (error: PlatformError, refused: RefusedCall): SafeText => {
   const { status, sentAs, type, title } = refused;
   const name = errorNameIn(title) ?? errorNameIn(type);
   if (!isApiOwn(refused)) {
-    const whole = [sentAs ?? status, refused.contentType, name].filter(Boolean).join(' ');
+    const words = [safe`${sentAs ?? status}`, refused.contentType, name].filter((word) => word !== undefined);
+    const whole = safeList(words, ' ');
     return isForeign(refused)
-      ? `Something in front of the platform’s API answered ${error.call}: ${whole}`
-      : `The answer to ${error.call} is in no form that the API uses: ${whole}`;
+      ? safe`Something in front of the platform’s API answered ${error.call}: ${whole}`
+      : safe`The answer to ${error.call} is in no form that the API uses: ${whole}`;
   }
-  if (error.unexpected) return `The platform answered ${error.call} with ${status}, and ${error.message}`;
-  const told = `${status}${name === undefined ? '' : ` ${name}`}${wantedBy(refused)}`;
+  if (error.unexpected) return safe`The platform answered ${error.call} with ${status}, and ${error.message}`;
+  const told = safe`${status}${name === undefined ? '' : safe` ${name}`}${wantedBy(refused)}`;
   return sentAs === undefined
-    ? `The platform answered ${error.call} with ${told}`
-    : `The platform answered ${error.call} with ${sentAs}, and its content says ${told}`;
+    ? safe`The platform answered ${error.call} with ${told}`
+    : safe`The platform answered ${error.call} with ${sentAs}, and its content says ${told}`;
 };
 
-/** Any word may follow “required”, also a name that the message gave: only a scope's form, and a permission's own label, are told. */
-const wantedBy = (refused: RefusedCall): string => {
+const wantedBy = (refused: RefusedCall): SafeText => {
   const wanted = wantedIn(refused);
-  return wanted === undefined ? '' : `: it requires ${wanted}`;
+  return wanted === undefined ? safe`` : safe`: it requires ${wanted}`;
 };
-
-const wantedIn = ({ missing, required = '' }: RefusedCall): string | undefined => {
-  const form = missing === 'scope' ? scopes : permission;
-  return form.test(required) ? required : undefined;
-};
-
-/** As in `grades:gradevalues:write`, one or more. */
-const scopes =
-  /^(?:[a-z_-]{1,30}|\*)(?::(?:[a-z_-]{1,30}|\*)){2}(?:[ ,]+(?:[a-z_-]{1,30}|\*)(?::(?:[a-z_-]{1,30}|\*)){2}){0,9}$/;
-const permission = /^[A-Za-z][\w.-]{0,59}$/;
 
 const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind => {
   const { status } = refused;
@@ -117,7 +113,7 @@ const silence = (error: PlatformError): Failure => {
   return {
     ...{
       kind,
-      message: `${error.call}: ${error.message}`,
+      message: safe`${error.call}: ${error.message}`,
       remedy: failureKinds[kind].remedy,
       operation: error.call,
     },

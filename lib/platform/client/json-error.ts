@@ -1,3 +1,5 @@
+import { ownText, type SafeText } from '../../message/safe-text.ts';
+
 /** Imported, `node:http` evaluates all that it exports, such as Node's undici and HTTP/2: a third of a command's start. */
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
@@ -158,9 +160,9 @@ const knownNames = new Map(
     ...Object.values(STATUS_CODES),
     ...['JSON Binding Error', 'Invalid Parameters', 'Invalid Token', 'Expired Token', 'Not Authorized'],
     ...['Resource Not Found', 'Internal Error', 'Access Denied', 'Request Rejected', 'Redirect', 'Errors'],
-  ].map((name = '') => [simple(name), name]),
+  ].map((name = '') => [simple(name), ownText(name)]),
 );
 
 /** The known name of an error in its title or type. Any other text may be about a person, and is not logged. */
-export const errorNameIn = (text = ''): string | undefined =>
+export const errorNameIn = (text = ''): SafeText | undefined =>
   text.length > 60 ? undefined : knownNames.get(simple(text).replace(/^\d{3} /, ''));

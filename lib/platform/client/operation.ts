@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { ownText, type SafeText } from '../../message/safe-text.ts';
 
 /** One API call of the platform: all that the client, the scopes and the ledger need to know about it. */
 export type Operation<Answer> = {
@@ -104,12 +105,15 @@ const isPlain = (value: number | string | undefined): boolean =>
     ? Number.isSafeInteger(value) && value > 0
     : value !== undefined && /^[A-Za-z0-9-]+([._][A-Za-z0-9-]+)*$/.test(value);
 
-/** Placeholders take positive integers and plain words only, so that nothing in a message can alter a path. */
+/**
+ * Placeholders take positive integers and plain words only, so that nothing in a message can alter a path. They are ids, which logs have
+ * on purpose.
+ */
 export const pathOf = (
   operation: Configured<unknown>,
   options: { apiRoot: string; versions: Versions },
   values: Record<string, number | string>,
-): string => {
+): SafeText => {
   const path = operation.parts.reduce((before, part, at) => {
     if (at % 2 === 0) return before + part;
     const value = Object.hasOwn(values, part) ? values[part] : undefined;
@@ -122,5 +126,5 @@ export const pathOf = (
   // A query is never signed, and servers decode `+` and escapes differently, so that a signature of such a path may be wrong.
   if (!path.startsWith('/') || !/^(\/[\w.~-]+)+\/?$/.test(whole))
     throw new TypeError(`${operation.name}: its path, as configured, is not of plain words: ${whole}`);
-  return whole;
+  return ownText(whole);
 };

@@ -1,4 +1,5 @@
 import { jsonIn, readJson } from '../../message/json.ts';
+import { ownText, type SafeText, safe } from '../../message/safe-text.ts';
 import { type Answer, isSuccess, maxErrorBytes } from '../../runtime/aws/receive-answer.ts';
 import { redact } from '../../runtime/privacy/request-secrets.ts';
 import { withoutQuery } from '../../runtime/privacy/secrets.ts';
@@ -121,11 +122,11 @@ const nameIn = (pattern: RegExp, text: string): string | undefined =>
   pattern.exec(text)?.[1]?.replace(/(?<![.:])[.:]+$/, '');
 
 /** The names of content types. Any other text in one, such as its parameters, may repeat the request. */
-export const typeIn = (contentType: string): string | undefined => {
+export const typeIn = (contentType: string): SafeText | undefined => {
   const [, type = '', subtype = ''] =
     /^([a-z]{1,15})(?![\w.+-])(?:\/([\w.+-]{1,30})(?![\w.+-]))?/i.exec(contentType) ?? [];
-  if (!types.has(type.toLowerCase())) return contentType === '' ? undefined : 'an unknown content type';
-  return subtypes.has(subtype.toLowerCase()) ? `${type}/${subtype}` : type;
+  if (!types.has(type.toLowerCase())) return contentType === '' ? undefined : safe`an unknown content type`;
+  return ownText(subtypes.has(subtype.toLowerCase()) ? `${type}/${subtype}` : type);
 };
 
 const types = new Set('application audio font image message model multipart text video'.split(' '));

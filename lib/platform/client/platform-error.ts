@@ -1,3 +1,4 @@
+import { type SafeText, safeMatch } from '../../message/safe-text.ts';
 import { decoded } from '../../runtime/privacy/escapes.ts';
 import type { Operation } from './operation.ts';
 
@@ -9,7 +10,7 @@ export type RefusedCall = {
   sentAs?: number;
   form?: Form;
   /** Its content type, such as `text/html`. */
-  contentType?: string | undefined;
+  contentType?: SafeText | undefined;
   /** The anchor of the problem's type, such as `not-authorized`. */
   type?: string | undefined;
   title?: string | undefined;
@@ -31,17 +32,18 @@ export type RefusedCall = {
 type Form = 'error' | 'fault' | 'json' | 'shape' | 'text' | 'page' | 'redirect' | 'nothing';
 
 /** Which credential the platform refuses, and what to do about it. */
-export type RefusedCredential = { message: string; remedy: string };
+export type RefusedCredential = { message: SafeText; remedy: string };
 
 export type CallFacts = {
   operation: Operation<unknown>;
   /** `METHOD /path`, without query. */
-  call: string;
+  call: SafeText;
 };
 
 /** A call of the platform that did not succeed. It knows the request without its authentication: there is nothing to redact. */
 export class PlatformError extends Error {
   override name = 'PlatformError';
+  declare readonly message: SafeText;
   readonly operation: CallFacts['operation'];
   readonly call: CallFacts['call'];
   /** The platform's answer; undefined if no usable answer came. */
@@ -142,3 +144,15 @@ const isAboutAuthentication = (refused: RefusedCall): boolean =>
 /** All that a refusal says, without escapes: platforms put parts of it into the title. */
 export const refusalText = ({ title = '', detail = '' }: RefusedCall): string =>
   decoded(`${title}\n${detail}`);
+
+/**
+ * What the call requires, as far as it may be told. Any word may follow “required”, also a name that the message gave: only a scope's
+ * form, and a permission's own label, are told.
+ */
+export const wantedIn = ({ missing, required }: RefusedCall): SafeText | undefined =>
+  safeMatch(required, missing === 'scope' ? scopes : permission);
+
+/** As in `grades:gradevalues:write`, one or more. */
+const scopes =
+  /^(?:[a-z_-]{1,30}|\*)(?::(?:[a-z_-]{1,30}|\*)){2}(?:[ ,]+(?:[a-z_-]{1,30}|\*)(?::(?:[a-z_-]{1,30}|\*)){2}){0,9}$/;
+const permission = /^[A-Za-z][\w.-]{0,59}$/;

@@ -1,3 +1,4 @@
+import { type SafeText, safe } from '../../message/safe-text.ts';
 import { signatureName } from '../../runtime/privacy/secrets.ts';
 import type { Payload } from './exchange.ts';
 import { type Configured, pathOf, type Versions } from './operation.ts';
@@ -22,7 +23,7 @@ export type Request = {
   path: string;
   query: [string, string][];
   /** `METHOD /path` for errors: the operation's own path, as the address of a next page may repeat values of the request. */
-  call: string;
+  call: SafeText;
 };
 
 export type Site = {
@@ -36,7 +37,7 @@ export type Site = {
 export const requestOf = (operation: Configured<unknown>, input: CallInput, site: Site): Request => {
   const { method, name } = operation;
   const path = pathOf(operation, site, input.path ?? {});
-  const call = `${method} ${path}`;
+  const call = safe`${method} ${path}`;
   if (input.next !== undefined)
     return { method, call, ...followed(input.next, { site, about: { operation, call } }) };
   const missing = operation.query?.filter((each) => !input.query?.[each]) ?? [];
@@ -75,7 +76,7 @@ const followed = (
       ...about,
       sent: false,
       unexpected: true,
-      message: 'the address of its next page is outside the API, so that page was not read',
+      message: safe`the address of its next page is outside the API, so that page was not read`,
     });
   return { path: url.pathname, query: [...url.searchParams].filter(([name]) => !isSignature.test(name)) };
 };

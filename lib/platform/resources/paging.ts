@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ownText, safe } from '../../message/safe-text.ts';
 import type { Platform } from '../client/client.ts';
 import { listOf } from '../client/list-of.ts';
 import type { Operation } from '../client/operation.ts';
@@ -88,8 +89,8 @@ export async function* pagesOf<Item>(
       next === undefined ? { ...input, query: { ...input.query, bookmark: onwards } } : { ...input, next };
     yield { items, following };
     if (isCircle) {
-      const call = `${operation.method} ${operation.path}`;
-      const message = 'its pages repeat';
+      const call = safe`${operation.method} ${ownText(operation.path)}`;
+      const message = safe`its pages repeat`;
       throw new PlatformError({ operation, call, sent: true, unexpected: true, message });
     }
     seen.add(place);

@@ -1,9 +1,10 @@
 import * as z from 'zod';
+import { ownText, type SafeText, safe } from '../../message/safe-text.ts';
 import type { Platform } from '../client/client.ts';
 import { listOf } from '../client/list-of.ts';
 import { filePart, jsonPart, multipart, type UploadedFile } from '../client/multipart.ts';
 import { acknowledged, reading } from '../client/operation.ts';
-import { PlatformError } from '../client/platform-error.ts';
+import { PlatformError, wantedIn } from '../client/platform-error.ts';
 
 type Folder = { orgUnitId: number; folderId: number };
 
@@ -59,17 +60,18 @@ export const uploadMySubmission = async (
   const { method, path } = postMySubmission;
   throw new PlatformError({
     operation: postMySubmission,
-    call: `${method} ${path}`,
+    call: safe`${method} ${ownText(path)}`,
     sent: true,
     acceptedUnverified: true,
-    message: `answered with a success, but ${found === 'absent' ? 'does not show the files' : found}`,
+    message: safe`answered with a success, but ${found === 'absent' ? 'does not show the files' : found}`,
   });
 };
 
-const whyUnread = (error: unknown): string => {
-  const why = error instanceof PlatformError ? `: ${error.call} ${error.message}` : '';
-  const required = error instanceof PlatformError && error.refused?.required;
-  return `the submissions there could not be read${why}${required ? `; reading requires ${required}` : ''}`;
+const whyUnread = (error: unknown): SafeText => {
+  const text = safe`the submissions there could not be read`;
+  if (!(error instanceof PlatformError)) return text;
+  const required = error.refused && wantedIn(error.refused);
+  return safe`${text}: ${error.call} ${error.message}${required ? safe`; reading requires ${required}` : ''}`;
 };
 
 /** The platform accepts clocks that differ by 300 s: this is the uncertainty if its clock is not known. */

@@ -1,5 +1,7 @@
+import { errorWord, ownText, type SafeText, safe } from '../../message/safe-text.ts';
+
 /** IAM's name of the action, and its resource. Only names: no account, no key of an object. */
-type AwsCall = { action: string; resource: string };
+type AwsCall = { action: SafeText; resource: SafeText };
 
 type Arguments = { input: object };
 type Handler = (given: Arguments) => Promise<{ response: unknown; output: { $metadata: object } }>;
@@ -38,7 +40,7 @@ const callOf = ({ clientName = '', commandName = '' }: Context, input: object): 
   const command = commandName.replace(/Command$/, '');
   // IAM has one action for a message and a batch of them, and one for an object however it is written or read.
   const action = service === 's3' ? actionOfS3(command) : command.replace(/Batch$/, '');
-  return { action: `${service}:${action}`, resource: resourceIn(input) };
+  return { action: ownText(`${service}:${action}`), resource: resourceIn(input) };
 };
 
 const actionOfS3 = (command: string): string => {
@@ -47,36 +49,39 @@ const actionOfS3 = (command: string): string => {
   return /^(Create|Complete)Multipart|^UploadPart/.test(command) ? 'PutObject' : command;
 };
 
-const resourceIn = (input: object): string => {
+const resourceIn = (input: object): SafeText => {
   const given = input as Record<string, unknown>;
-  const of = (field: string): string => nameIn(String(given[field]));
-  if (given.TableName !== undefined) return `the table ${of('TableName')}`;
-  if (given.QueueUrl !== undefined) return `the queue ${of('QueueUrl').split('/').at(-1)}`;
-  if (given.QueueName !== undefined) return `the queue ${of('QueueName')}`;
-  if (given.SecretId !== undefined) return `the secret ${of('SecretId')}`;
-  if (given.FunctionName !== undefined) return `the function ${of('FunctionName')}`;
-  if (given.Bucket !== undefined) return `the bucket ${of('Bucket')}`;
-  return 'everything';
+  const of = (field: string): SafeText => nameIn(String(given[field]));
+  if (given.TableName !== undefined) return safe`the table ${of('TableName')}`;
+  if (given.QueueUrl !== undefined) return safe`the queue ${ownText(of('QueueUrl').split('/').at(-1) ?? '')}`;
+  if (given.QueueName !== undefined) return safe`the queue ${of('QueueName')}`;
+  if (given.SecretId !== undefined) return safe`the secret ${of('SecretId')}`;
+  if (given.FunctionName !== undefined) return safe`the function ${of('FunctionName')}`;
+  if (given.Bucket !== undefined) return safe`the bucket ${of('Bucket')}`;
+  return safe`everything`;
 };
 
 /** Anything may also be named by its ARN, which holds the account's number. */
-const nameIn = (text: string): string =>
-  text.startsWith('arn:')
-    ? text
-        .split(':')
-        .slice(5)
-        .join(':')
-        .replace(/^(table|secret|accesspoint|function)[:/]/, '')
-    : text;
+const nameIn = (text: string): SafeText =>
+  ownText(
+    text.startsWith('arn:')
+      ? text
+          .split(':')
+          .slice(5)
+          .join(':')
+          .replace(/^(table|secret|accesspoint|function)[:/]/, '')
+      : text,
+  );
 
 /** AWS answers, but its clock differs so much from ours that ours must decide nothing. */
 export class ClockDiffersError extends Error {
   override name = 'ClockDiffersError';
+  declare readonly message: SafeText;
   readonly $metadata = {};
 
   constructor(ms: number) {
     super(
-      `The clock of this function differs from AWS’ clock by ${Math.round(ms / 1000)} s, so the function handles no messages`,
+      safe`The clock of this function differs from AWS’ clock by ${Math.round(ms / 1000)} s, so the function handles no messages`,
     );
   }
 }
@@ -86,7 +91,7 @@ export const awsCallOf = (error: unknown): AwsCall | undefined =>
   error instanceof Error ? calls.get(error) : undefined;
 
 /** `aws-refused`: waiting does not heal it. */
-export type AwsTrouble = { kind: 'unavailable' | 'aws-refused'; message: string; remedy?: string };
+export type AwsTrouble = { kind: 'unavailable' | 'aws-refused'; message: SafeText; remedy?: string };
 
 /** The consequence of an AWS error for a waiting message; undefined if it is not one of AWS. */
 export const awsTroubleIn = (error: unknown): AwsTrouble | undefined => {
@@ -97,13 +102,13 @@ export const awsTroubleIn = (error: unknown): AwsTrouble | undefined => {
   if (heals(error))
     return {
       kind: 'unavailable',
-      message: `AWS did not answer${call ? ` ${call.action} on ${call.resource}` : ''}: ${name}`,
+      message: safe`AWS did not answer${call ? safe` ${call.action} on ${call.resource}` : ''}: ${name}`,
     };
-  const { action, resource } = call ?? { action: 'a call', resource: 'what it names' };
+  const { action, resource } = call ?? { action: safe`a call`, resource: safe`what it names` };
   const { who, remedy } = helpFor(name, { action, resource });
   return {
     kind: 'aws-refused',
-    message: `AWS refuses ${action} on ${resource} (${name}): ${who}`,
+    message: safe`AWS refuses ${action} on ${resource} (${name}): ${who}`,
     remedy: `${remedy} Waiting messages then continue by themselves.`,
   };
 };
@@ -119,8 +124,7 @@ const isOfAws = (error: Error): boolean =>
 const isNetworkCode = (error: Error): boolean =>
   'code' in error && typeof error.code === 'string' && /^E[A-Z_]+$/.test(error.code) && 'syscall' in error;
 
-/** A proxy may put any text where AWS writes the name. */
-const awsNameOf = ({ name }: Error): string => (/^[\w.:-]{1,80}$/.test(name) ? name : 'Unknown');
+const awsNameOf = ({ name }: Error): SafeText => errorWord(name) ?? safe`Unknown`;
 
 /** Refusals that pass: a rush, an interrupted change, a role's credentials that have just expired. */
 const passing =
@@ -139,15 +143,15 @@ const heals = (error: Error): boolean => {
 };
 
 /** Who must do what, by the refusal in an error's name. */
-const helpFor = (name: string, { action, resource }: AwsCall): { who: string; remedy: string } => {
+const helpFor = (name: string, { action, resource }: AwsCall): { who: SafeText; remedy: string } => {
   if (/kms|decrypt|encrypt/i.test(name))
     return {
-      who: 'an administrator of the AWS account must make its key usable',
+      who: safe`an administrator of the AWS account must make its key usable`,
       remedy: `Have an administrator of the AWS account enable the KMS key of ${resource}, and let the function’s role use it.`,
     };
   if (/NotFound|NonExistent|DoesNotExist|NoSuch/i.test(name))
     return {
-      who: 'the person who deploys sis-relay must create it, or correct its name',
+      who: safe`the person who deploys sis-relay must create it, or correct its name`,
       remedy: `${resource} does not exist in this account and region. Deploy sis-relay again, or correct the name in the function’s settings.`,
     };
   if (
@@ -156,16 +160,17 @@ const helpFor = (name: string, { action, resource }: AwsCall): { who: string; re
     )
   )
     return {
-      who: 'an administrator of the AWS account must allow it',
+      who: safe`an administrator of the AWS account must allow it`,
       remedy: `Have an administrator of the AWS account let the function’s role do ${action} on ${resource}. If the role has lost that right, deploy sis-relay again. If it has the right, look for a policy of the account, of ${resource} or of its key that denies it.`,
     };
   return {
-    who: 'the maintainers of sis-relay must look into it',
+    who: safe`the maintainers of sis-relay must look into it`,
     remedy: `AWS does not accept this request, and waiting will not help. Check ${resource} and the function’s settings. If both are right, report this with the log of this message.`,
   };
 };
 
-export const errorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
+export const errorName = (error: unknown): SafeText =>
+  error instanceof Error ? (errorWord(error.name) ?? safe`Error`) : safe`${typeof error}`;
 
 /** The answer of a call; undefined if it fails with an error of such a name. */
 export const unlessError = async <Answer>(

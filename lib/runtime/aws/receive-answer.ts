@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { type SafeText, safe } from '../../message/safe-text.ts';
 
 /** By their names in lower case. */
 export type Headers = Record<string, string | string[] | undefined>;
@@ -126,10 +127,10 @@ export const readStart = async ({
 };
 
 /** Why no usable answer came, by the code of the error. */
-export const connectionFailure = (code: string): string => {
-  if (isNeverConnected.test(code)) return `no connection (${code})`;
-  if (/TIMEOUT|TimeoutError|AbortError/.test(code)) return `no answer in time (${code})`;
-  return `cut off before the answer was complete (${code})`;
+export const connectionFailure = (code: SafeText): SafeText => {
+  if (isNeverConnected.test(code)) return safe`no connection (${code})`;
+  if (/TIMEOUT|TimeoutError|AbortError/.test(code)) return safe`no answer in time (${code})`;
+  return safe`cut off before the answer was complete (${code})`;
 };
 
 /** These codes come only while a connection is made: nothing was sent. */

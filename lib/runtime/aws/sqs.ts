@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchResultErrorEntry, SQSClient } from '@aws-sdk/client-sqs';
+import { errorWord, type SafeText, safe } from '../../message/safe-text.ts';
 import { bytesOf, maxBytes, type Outgoing } from '../../message/sqs-limits.ts';
 import { type ClientOptions, lazyAwsClient } from './clients.ts';
 import { errorName } from './error.ts';
@@ -11,7 +12,7 @@ export const sqsClient = (options: ClientOptions) =>
 export type Queue = { sqs: SQSClient; url: string };
 
 /** Why an entry was not done, by its index in the input; any other was done. */
-export type Failures = Map<number, string>;
+export type Failures = Map<number, SafeText>;
 
 /** SQS' limit for one batch call. */
 export const maxEntries = 10;
@@ -116,10 +117,10 @@ const inBatches = async <Item>(items: Item[], call: Call<Item>): Promise<Failure
     for (let attempt = 1; left.length > 0; attempt += 1) {
       const asked = left;
       left = [];
-      for (const { Id, Code = 'unknown', SenderFault } of await failedOf(asked)) {
+      for (const { Id, Code, SenderFault } of await failedOf(asked)) {
         const place = asked[Number(Id)];
         if (place === undefined) continue;
-        if (SenderFault || attempt === attempts) failures.set(place, Code);
+        if (SenderFault || attempt === attempts) failures.set(place, errorWord(Code) ?? safe`unknown`);
         else left.push(place);
       }
       if (left.length > 0) await sleep(100 * attempt ** 2);

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { MessageFailure } from '../../message/failure.ts';
+import { type SafeText, safe } from '../../message/safe-text.ts';
 import { awsTroubleIn } from '../aws/error.ts';
 import { checkFileHosts } from '../aws/file-hosts.ts';
 import { errorCode } from '../privacy/log-text.ts';
@@ -54,8 +55,8 @@ export const createFiles = (options: FilesOptions): Files & { close(): Promise<v
 const openHttps: typeof import('./https.ts').openHttpsFile = async (...given) =>
   (await import('./https.ts')).openHttpsFile(...given);
 
-const tooLarge = (name: string, bytes: number, maximumBytes: number): MessageFailure =>
-  new MessageFailure('invalid', `${name} has ${bytes} bytes; the limit is ${maximumBytes}`, {
+const tooLarge = (name: SafeText, bytes: number, maximumBytes: number): MessageFailure =>
+  new MessageFailure('invalid', safe`${name} has ${bytes} bytes; the limit is ${maximumBytes}`, {
     remedy: 'Make the file smaller and send the message again. Or raise the limit and replay.',
   });
 
@@ -63,7 +64,7 @@ const tooLarge = (name: string, bytes: number, maximumBytes: number): MessageFai
 export type StoredObject = { bucket: string; key: string; versionId?: string | undefined };
 
 export type StoredFile = OpenedFile & {
-  name: string;
+  name: SafeText;
   /** Identifies the content that is read. */
   etag: string;
   /** First byte that is read: 0, unless the object is unchanged. */
@@ -89,7 +90,7 @@ export const openStored = async (
 };
 
 type S3Access = { client: S3Client; signal: AbortSignal; timeoutMs: number };
-type Wanted = StoredObject & { name: string; from?: { byte: number; etag: string } | undefined };
+type Wanted = StoredObject & { name: SafeText; from?: { byte: number; etag: string } | undefined };
 
 /** The size is requested now and the bytes later, so that several files can be open while one of them is read. */
 const openObject = async (
@@ -104,7 +105,7 @@ const openObject = async (
   const where = { Bucket: bucket, Key: key, ...(versionId !== undefined && { VersionId: versionId }) };
   const head = await asking((abortSignal) => client.send(new HeadObjectCommand(where), { abortSignal }));
   if (head.ContentLength === undefined)
-    throw new MessageFailure('unavailable', `${name}: S3 did not say how long the file is`);
+    throw new MessageFailure('unavailable', safe`${name}: S3 did not say how long the file is`);
   const start = from && from.etag === head.ETag ? Math.min(from.byte, head.ContentLength) : 0;
   const bytes = head.ContentLength - start;
   return {
@@ -124,27 +125,28 @@ const openObject = async (
   };
 };
 
-const s3Failure = (name: string, error: unknown): MessageFailure => {
+const s3Failure = (name: SafeText, error: unknown): MessageFailure => {
   const { $metadata } = Object(error) as { $metadata?: { httpStatusCode?: number } };
   const status = $metadata?.httpStatusCode;
   // S3 answers 403 for a missing object if the caller may not list the bucket.
   if (status === 403 || status === 404)
     return new MessageFailure(
       'invalid',
-      `${name}: does not exist, or may not be read (S3 answered ${status})`,
+      safe`${name}: does not exist, or may not be read (S3 answered ${status})`,
       {
         remedy: 'Put the file there, or let the function’s role read it (s3:GetObject), then replay.',
       },
     );
   if (status === 301)
-    return new MessageFailure('invalid', `${name}: the bucket is in another region`, {
+    return new MessageFailure('invalid', safe`${name}: the bucket is in another region`, {
       remedy: 'Copy the file into a bucket in the function’s region, and name it in the message.',
     });
-  if (status === 412) return new MessageFailure('unavailable', `${name}: changed while it was being read`);
+  if (status === 412)
+    return new MessageFailure('unavailable', safe`${name}: changed while it was being read`);
   const trouble = awsTroubleIn(error);
   if (trouble?.kind === 'aws-refused')
-    return new MessageFailure(trouble.kind, `${name}: ${trouble.message}`, { remedy: trouble.remedy });
-  return new MessageFailure('unavailable', `${name}: S3 did not answer (${status ?? errorCode(error)})`, {
+    return new MessageFailure(trouble.kind, safe`${name}: ${trouble.message}`, { remedy: trouble.remedy });
+  return new MessageFailure('unavailable', safe`${name}: S3 did not answer (${status ?? errorCode(error)})`, {
     cause: error,
   });
 };

@@ -3,6 +3,7 @@ import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Client, type Dispatcher } from 'undici';
 import { MessageFailure } from '../../message/failure.ts';
+import { ownText, type SafeText, safe } from '../../message/safe-text.ts';
 import { errorCode } from '../privacy/log-text.ts';
 import type { FileSource } from './source.ts';
 import { addressIn } from './uri.ts';
@@ -23,7 +24,7 @@ export type HttpsFileOptions = AddressRules & {
 
 /** Requests a file once and leaves its body unread: its size is in the headers. `name` is the URL without query. */
 export const openHttpsFile = async (
-  name: string,
+  name: SafeText,
   url: URL,
   options: HttpsFileOptions,
 ): Promise<FileSource> => {
@@ -58,7 +59,7 @@ export const openHttpsFile = async (
     finish: async () => {
       void client.destroy();
       if ((await disconnected).message === 'bad response')
-        throw new MessageFailure('unavailable', `${name}: more bytes came than its Content-Length says`);
+        throw new MessageFailure('unavailable', safe`${name}: more bytes came than its Content-Length says`);
     },
   };
 };
@@ -97,20 +98,24 @@ export const checkedLookup =
 const systemResolve = async (hostname: string): Promise<string[]> =>
   (await lookupAddresses(hostname, { all: true })).map(({ address }) => address);
 
-// One internal address among public ones is enough to refuse: we do not choose which one is used.
+// The settings list the host. One internal address among public ones is enough to refuse: we do not choose which one is used.
 const refuseInternal = (addresses: string[], hostname: string, options: AddressRules): void => {
   for (const address of addresses) {
     const range = rangeOf(address);
     if (range === 'unicast' || (range === 'loopback' && options.allowLoopback)) continue;
     if (options.allowPrivate && ['private', 'uniqueLocal'].includes(range)) continue;
-    throw new MessageFailure('invalid', `The host ${hostname} has an address that is not public (${range})`, {
-      remedy:
-        'Put the file on a host that has only public addresses, or into S3, and send the message again.',
-    });
+    throw new MessageFailure(
+      'invalid',
+      safe`The host ${ownText(hostname)} has an address that is not public (${range})`,
+      {
+        remedy:
+          'Put the file on a host that has only public addresses, or into S3, and send the message again.',
+      },
+    );
   }
 };
 
-const rangeOf = (address: string): string => {
+const rangeOf = (address: string) => {
   const parsed = ipaddr.parse(address);
   const range = parsed.range();
   // Outside 2000::/3 no IPv6 address is global; the library's ranges do not name all of them (such as ::a.b.c.d).
@@ -118,41 +123,41 @@ const rangeOf = (address: string): string => {
   return range === 'unicast' && !isGlobal ? 'not global' : range;
 };
 
-const sizeOf = (name: string, { statusCode, headers }: Dispatcher.ResponseData): number => {
+const sizeOf = (name: SafeText, { statusCode, headers }: Dispatcher.ResponseData): number => {
   if (statusCode !== 200) throw refusal(name, statusCode);
   const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
-  const invalid = (message: string) =>
-    new MessageFailure('invalid', `${name}: ${message}`, {
+  const invalid = (message: SafeText) =>
+    new MessageFailure('invalid', safe`${name}: ${message}`, {
       remedy:
         'Put the file into S3, or on a server that sends it unchanged and with its Content-Length. Then replay.',
     });
   if (encoding !== 'identity')
-    throw invalid('the server sends the file encoded (Content-Encoding), not as it is');
+    throw invalid(safe`the server sends the file encoded (Content-Encoding), not as it is`);
   const length = headers['content-length'];
   if (typeof length !== 'string' || !/^\d{1,15}$/.test(length))
-    throw invalid('the server does not say how long the file is (no Content-Length)');
+    throw invalid(safe`the server does not say how long the file is (no Content-Length)`);
   return Number(length);
 };
 
-const refusal = (name: string, status: number): MessageFailure => {
+const refusal = (name: SafeText, status: number): MessageFailure => {
   if (status >= 300 && status < 400)
     return new MessageFailure(
       'invalid',
-      `${name}: answered with a redirect (${status}), which sis-relay does not follow`,
+      safe`${name}: answered with a redirect (${status}), which sis-relay does not follow`,
       {
         remedy:
           'Name the address that the redirect leads to, on a host listed in FILE_HOSTS. Then send the message again.',
       },
     );
   if (status >= 500 || status === 408 || status === 429)
-    return new MessageFailure('unavailable', `${name}: answered with ${status}`);
-  return new MessageFailure('invalid', `${name}: answered with ${status} instead of the file`, {
+    return new MessageFailure('unavailable', safe`${name}: answered with ${status}`);
+  return new MessageFailure('invalid', safe`${name}: answered with ${status} instead of the file`, {
     remedy:
       'Make the file readable at this address, or name another address (a signed one may have expired). Then replay.',
   });
 };
 
-const noAnswer = (name: string, error: unknown): MessageFailure => {
+const noAnswer = (name: SafeText, error: unknown): MessageFailure => {
   if (error instanceof MessageFailure) return error;
-  return new MessageFailure('unavailable', `${name}: no answer (${errorCode(error)})`, { cause: error });
+  return new MessageFailure('unavailable', safe`${name}: no answer (${errorCode(error)})`, { cause: error });
 };

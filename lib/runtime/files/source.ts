@@ -1,5 +1,6 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import { MessageFailure } from '../../message/failure.ts';
+import { type SafeText, safe } from '../../message/safe-text.ts';
 import { errorCode } from '../privacy/log-text.ts';
 import { collectGarbage } from './memory-limit.ts';
 
@@ -16,7 +17,7 @@ export type FileSource = {
 
 export type Reading = {
   /** The file's name in errors. */
-  name: string;
+  name: SafeText;
   /** Ends the reading, and releases everything that the source holds. */
   signal: AbortSignal;
   /** The time limit between two chunks, without the time that the consumer takes. */
@@ -46,18 +47,18 @@ async function* exactly(source: FileSource, reading: Reading): AsyncGenerator<Ui
     for await (const piece of pieces(await source.body(), reading)) {
       missing -= piece.byteLength;
       if (missing < 0)
-        throw new MessageFailure('unavailable', `${name}: more bytes came than its length says`);
+        throw new MessageFailure('unavailable', safe`${name}: more bytes came than its length says`);
       yield piece;
       collectPieces(piece.byteLength);
     }
-    if (missing > 0) throw new MessageFailure('unavailable', `${name}: ended ${missing} bytes too early`);
+    if (missing > 0) throw new MessageFailure('unavailable', safe`${name}: ended ${missing} bytes too early`);
     await source.finish?.();
     isWhole = true;
   } catch (error) {
     if (error instanceof MessageFailure) throw error;
     throw new MessageFailure(
       'unavailable',
-      `${name}: the connection broke while the file was read (${errorCode(error)})`,
+      safe`${name}: the connection broke while the file was read (${errorCode(error)})`,
       {
         cause: error,
       },

@@ -1,3 +1,5 @@
+import { errorWord, type SafeText, safe } from '../../message/safe-text.ts';
+import { withoutFileNames } from './file-name.ts';
 import { withoutSecrets } from './secrets.ts';
 
 const maxText = 500;
@@ -5,8 +7,8 @@ const maxStack = 4_000;
 /** The rest of a text is not searched. It could not be logged anyway. */
 const maxRead = 8_000;
 
-/** A text as it may be logged: bounded, without secrets, queries and quoted bodies. */
-export const safeText = (text: string, maxLength = maxText): string =>
+/** The second line of defence, after `SafeText`: a text as it is logged, bounded, without secrets, queries and quoted bodies. */
+export const logText = (text: string, maxLength = maxText): string =>
   withoutSecrets(withoutQuotedBody(text.slice(0, maxRead)), maxLength);
 
 /** The error of JSON.parse quotes the text that it could not read, which may be a message. */
@@ -31,23 +33,25 @@ export const errorFactsOf = (error: unknown): ErrorFacts => {
   const frames = String(error.stack).indexOf('\n    at ');
   return {
     ...headOf(error),
-    ...(frames < 0 ? {} : { stack: safeText(String(error.stack).slice(frames + 1), maxStack) }),
+    ...(frames < 0 ? {} : { stack: logText(String(error.stack).slice(frames + 1), maxStack) }),
     ...(error.cause instanceof Error ? { cause: headOf(error.cause) } : {}),
   };
 };
 
-const headOf = (error: Error): ErrorFacts => ({
-  name: isWord(error.name) ? error.name : 'Error',
-  message: safeText(String(error.message)),
-  ...('code' in error && isWord(error.code) ? { code: error.code } : {}),
-});
-
-const isWord = (value: unknown): value is string =>
-  typeof value === 'string' && /^[\w.$-]{1,80}$/.test(value);
+const headOf = (error: Error): ErrorFacts => {
+  const code = 'code' in error ? errorWord(error.code) : undefined;
+  return {
+    name: errorWord(error.name) ?? 'Error',
+    message: withoutFileNames(logText(String(error.message))),
+    ...(code !== undefined && { code }),
+  };
+};
 
 /** One word for an error, safe for any log: the messages of libraries may repeat what was asked for. */
-export const errorCode = (error: unknown): string => {
-  if (!(error instanceof Error)) return typeof error;
+export const errorCode = (error: unknown): SafeText => {
+  if (!(error instanceof Error)) return safe`${typeof error}`;
   // The code of a signal's error is a number.
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return (
+    errorWord('code' in error && typeof error.code === 'string' ? error.code : error.name) ?? safe`Error`
+  );
 };

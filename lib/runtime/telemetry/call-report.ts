@@ -1,10 +1,12 @@
 import type { Priority } from '../../message/priority.ts';
 
+import type { SafeText } from '../../message/safe-text.ts';
+
 /** One request and its answer, for metrics, logs and the ledger. */
 export type CallReport = {
-  operation: string;
+  operation: SafeText;
   /** `METHOD /path`, without query. */
-  call: string;
+  call: SafeText;
   /** Undefined if no answer came. */
   status: number | undefined;
   durationMs: number;

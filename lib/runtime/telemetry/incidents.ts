@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Failure, Outcome } from '../../message/failure.ts';
+import { safe, type Warn } from '../../message/safe-text.ts';
 import { errorName } from '../aws/error.ts';
 import { type ItemTable, readItem, updateItem, writeInReserve } from '../aws/table-items.ts';
 import type { CallReport } from './call-report.ts';
@@ -44,7 +45,7 @@ export type IncidentOptions = ItemTable & {
   function: string;
   /** Longest wait of a message between two attempts, in seconds. */
   maximumWaitSeconds: number;
-  warn(text: string, facts: Record<string, string>): void;
+  warn: Warn;
 };
 
 /** A container writes the same at most once in this time, in milliseconds. */
@@ -102,7 +103,7 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
       await writeInReserve([
         {
           write: (late) => write(what, late),
-          failed: (error) => warn('an incident could not be written down', { error: errorName(error) }),
+          failed: (error) => warn(safe`an incident could not be written down`, { error: errorName(error) }),
         },
       ]);
     },

@@ -1,8 +1,14 @@
-import { errorFactsOf, safeText } from '../privacy/log-text.ts';
+import type { Outcome } from '../../message/failure.ts';
+import type { FailureKind } from '../../message/failure-kinds.ts';
+import type { SafeText } from '../../message/safe-text.ts';
+import { withoutFileNames } from '../privacy/file-name.ts';
+import { errorFactsOf, logText } from '../privacy/log-text.ts';
 
 /** Facts may be of any type: one that is not a text, or not a number, is left out. */
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' ? safeText(value) : undefined;
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? logText(value) : undefined);
+/** Of the facts, only a sentence names files. */
+const sentence = (value: unknown): string | undefined =>
+  typeof value === 'string' ? withoutFileNames(logText(value)) : undefined;
 const number = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? Math.round(value * 10) / 10 : undefined;
 
@@ -16,7 +22,7 @@ const requestId = (value: unknown): string | undefined =>
 type About = {
   level: string;
   atMs: number;
-  message: string;
+  message: SafeText;
   /** The function that logs, unless the facts name another. */
   function: string;
   /** Lambda's id of the invocation; `requestId` is the platform's. */
@@ -31,14 +37,14 @@ type About = {
 export const logLine = (about: About, given: Record<string, unknown>) => ({
   level: about.level.toUpperCase(),
   timestamp: new Date(about.atMs).toISOString(),
-  message: safeText(about.message),
+  message: withoutFileNames(logText(about.message)),
   function: text(given.function) ?? about.function,
   invocationId: about.invocationId,
   messageId: text(given.messageId),
   eventId: text(given.eventId),
   outcome: text(given.outcome),
   kind: text(given.kind),
-  reason: text(given.reason),
+  reason: sentence(given.reason),
   operation: text(given.operation),
   status: number(given.status),
   attempts: number(given.attempts),
@@ -77,6 +83,9 @@ const ownFacts = (given: Record<string, unknown>) => ({
 export type Facts = {
   [Name in Exclude<
     keyof ReturnType<typeof logLine>,
-    'level' | 'timestamp' | 'message' | 'invocationId' | 'messages'
-  >]?: string | number | undefined;
+    'level' | 'timestamp' | 'message' | 'invocationId' | 'messages' | 'requestId'
+  >]?: SafeText | FailureKind | Outcome | number | undefined;
+} & {
+  /** The platform may put any text there: the line has it only in the form of an id. */
+  requestId?: string | undefined;
 };

@@ -1,23 +1,24 @@
 import type { Outcome } from '../../message/failure.ts';
 import { type FailureKind, failureKinds, needsPerson } from '../../message/failure-kinds.ts';
 import type { Priority } from '../../message/priority.ts';
-import { safeText } from '../privacy/log-text.ts';
+import { type SafeText, safe } from '../../message/safe-text.ts';
+import { logText } from '../privacy/log-text.ts';
 import { type Facts, logLine } from './log-facts.ts';
 import { createTally } from './metrics.ts';
 
 export type MessageReport = {
   /** Default: the function that observes. */
-  function?: string;
+  function?: SafeText;
   /** SQS' id. */
-  messageId: string;
+  messageId: SafeText;
   /** The CloudEvents id, once the message is parsed. */
-  eventId?: string | undefined;
+  eventId?: SafeText | undefined;
   outcome: Outcome;
   kind?: FailureKind | undefined;
-  /** The failure's sentence, or why the message is superseded. It is logged, so it never repeats content of the message. */
-  reason?: string | undefined;
+  /** The failure's sentence, or why the message is superseded. */
+  reason?: SafeText | undefined;
   /** `METHOD /path`, without query. */
-  operation?: string | undefined;
+  operation?: SafeText | undefined;
   status?: number | undefined;
   /** How often SQS has delivered the message, including this time. */
   attempts: number;
@@ -75,7 +76,7 @@ export const createObserve = (options: ObserveOptions) => {
       const { ageSeconds, waitedSeconds } = report;
       failed(report.kind, name);
       if (levelOf[outcome] === 'info' && level !== 'debug') successes.add(report);
-      else log(levelOf[outcome], `message ${outcome}`, report);
+      else log(levelOf[outcome], safe`message ${outcome}`, report);
       tally.add('Messages', { function: name, outcome, kind }, 1);
       tally.add('MessageDuration', { function: name, outcome }, durationMs);
       if (outcome === 'parked' && kind !== 'none')
@@ -84,14 +85,14 @@ export const createObserve = (options: ObserveOptions) => {
       if (age !== undefined)
         tally.add(outcome === 'waiting' ? 'WaitingAge' : 'MessageAge', { function: name }, age);
     },
-    info: (text: string, facts: Facts = {}) => log('info', text, facts),
-    warn: (text: string, facts: Facts = {}) => log('warn', text, facts),
+    info: (text: SafeText, facts: Facts = {}) => log('info', text, facts),
+    warn: (text: SafeText, facts: Facts = {}) => log('warn', text, facts),
     /** Logs the name, code, message and stack of the error; for its cause, all but the stack. */
-    error: (text: string, facts: Facts = {}, error?: unknown) => log('error', text, facts, error),
+    error: (text: SafeText, facts: Facts = {}, error?: unknown) => log('error', text, facts, error),
     /** One request to the platform: `operation` is its name, not its path. */
     call: ({ operation: called, status, durationMs, priority }: ObservedCall): void => {
-      const operation = safeText(called);
-      log('debug', 'platform call', { operation, status, durationMs });
+      const operation = logText(called);
+      log('debug', safe`platform call`, { operation: called, status, durationMs });
       tally.add('PlatformLatency', { function: options.function, operation }, durationMs);
       tally.add('PlatformAnswers', { function: options.function, status: String(status ?? 'none') }, 1);
       tally.add('PaceCalls', { priority }, 1);
@@ -119,7 +120,7 @@ export type Observe = ReturnType<typeof createObserve>;
 
 /** Without a status if no answer came. */
 type ObservedCall = {
-  operation: string;
+  operation: SafeText;
   status?: number | undefined;
   durationMs: number;
   priority: Priority;
@@ -146,15 +147,16 @@ const sharedFacts = ({
 });
 
 /** Holds reports until the end of the invocation: a line's own facts are billed once, and not for each message. */
-const createSuccesses = (print: (text: string, facts: Told) => void) => {
+const createSuccesses = (print: (text: SafeText, facts: Told) => void) => {
   const alike = new Map<string, MessageReport[]>();
   const writeOut = (reports: MessageReport[]): void => {
     const [first, ...others] = reports;
     if (first === undefined) return;
     const { outcome } = first;
     // A message with a unique outcome is logged in full.
-    if (others.length === 0) print(`message ${outcome}`, first);
-    else print(`messages ${outcome}`, { ...sharedFacts(first), count: reports.length, messages: reports });
+    if (others.length === 0) print(safe`message ${outcome}`, first);
+    else
+      print(safe`messages ${outcome}`, { ...sharedFacts(first), count: reports.length, messages: reports });
   };
   return {
     add: (report: MessageReport): void => {
@@ -215,7 +217,7 @@ type LogOptions = { name: string; least: ObserveOptions['level']; invocation(): 
 
 const createLog = ({ name, least, invocation }: LogOptions, print: Lines['add']) => {
   const from = levels.indexOf(least);
-  return (level: ObserveOptions['level'], text: string, given: Told, error?: unknown): void => {
+  return (level: ObserveOptions['level'], text: SafeText, given: Told, error?: unknown): void => {
     const at = levels.indexOf(level);
     if (at < from) return;
     const about = {

@@ -1,4 +1,5 @@
 import type { Priority } from '../../message/priority.ts';
+import { safe } from '../../message/safe-text.ts';
 import { errorName } from '../aws/error.ts';
 import { type ItemTable, readItem, updateItem, writeInReserve } from '../aws/table-items.ts';
 import type { Budget } from './call-budget.ts';
@@ -82,7 +83,9 @@ export const createPaceUse = ({ access, budget, observe, nowMs, ...of }: PaceUse
             add,
           }),
         failed: (error: unknown) =>
-          observe.warn('the calls of the platform could not be written down', { error: errorName(error) }),
+          observe.warn(safe`the calls of the platform could not be written down`, {
+            error: errorName(error),
+          }),
       };
     });
     return writeInReserve(writes);

@@ -6,6 +6,7 @@ import { waitForOlderExecutions } from '../../delivery/durable/older-executions.
 import type { JobServices } from '../../delivery/durable/services.ts';
 import { workThrough } from '../../delivery/durable/work-list.ts';
 import { isRetried } from '../../message/failure-kinds.ts';
+import { ownText, safe } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { listOrgUnits } from '../../platform/resources/org-units.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
@@ -31,7 +32,7 @@ type Services = ExportServices & Pick<JobServices, 'running'>;
 /** Copies courses and their contents to S3. */
 export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportAnswer> =>
   jobOf({
-    ...{ requestIn: askedIn, whatOf: () => 'the course export', services },
+    ...{ requestIn: askedIn, whatOf: () => safe`the course export`, services },
     executions: ({ limits }) => `${limits.prefix}executions/`,
     work: async ({ isScheduled, request }, run) => {
       const { engine, services } = run;
@@ -124,7 +125,9 @@ const finish = async (
     failures: failures.map((failure) => ({ ...failure, files: failure.files.toSorted() })),
   });
   const told = outcome === 'complete' ? observe.info : observe.warn;
-  told(`the course export ${runId} is ${outcome}`, { count: incomplete > 0 ? incomplete : wanted });
+  told(safe`the course export ${ownText(runId)} is ${outcome}`, {
+    count: incomplete > 0 ? incomplete : wanted,
+  });
   countRun(outcome, observe);
   for (const { files } of Object.values(parts)) observe.count('ExportParts', { outcome: 'stored' }, files);
   for (const { count } of failures) observe.count('ExportParts', { outcome: 'failed' }, count);

@@ -4,6 +4,7 @@ import type { JobStore } from '../../delivery/durable/store.ts';
 import type { Turn, WorkList } from '../../delivery/durable/work-list.ts';
 import type { Failure } from '../../message/failure.ts';
 import { isRetried } from '../../message/failure-kinds.ts';
+import { ownText, safe } from '../../message/safe-text.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
@@ -29,7 +30,7 @@ type OrgUnit = {
 export const orgUnitList = ({ request, runId, services }: ExportRun): WorkList<OrgUnit, ExportTotals> => {
   const { store, observe, limits, paceUse } = services;
   return {
-    what: `the course export ${runId}`,
+    what: safe`the course export ${ownText(runId)}`,
     nameOf: (first, last) =>
       first === last ? `org unit ${first.orgUnitId}` : `org units ${first.orgUnitId} to ${last.orgUnitId}`,
     noSum: noTotals,
@@ -90,7 +91,7 @@ const exportOrgUnit = async (task: OrgUnit, context: ExportContext): Promise<Tur
       const failure = failureOf(error);
       observe.failed(failure.kind);
       if (isRetried(failure.kind)) return { left, failure, answered };
-      if (failure.kind === 'defect') observe.error('a defect of sis-relay', {}, error);
+      if (failure.kind === 'defect') observe.error(safe`a defect of sis-relay`, {}, error);
       else answered = true;
       addFailure(totals, [file], failure);
       // The org unit does not exist, so it has no further parts.

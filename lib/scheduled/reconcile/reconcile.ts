@@ -8,7 +8,8 @@ import { type Run as JobRun, jobOf } from '../../delivery/durable/job.ts';
 import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
 import type { JobServices } from '../../delivery/durable/services.ts';
 import { waitSeconds } from '../../message/backoff.ts';
-import { safeText } from '../../runtime/privacy/log-text.ts';
+import { safe } from '../../message/safe-text.ts';
+import { logText } from '../../runtime/privacy/log-text.ts';
 import { reconcileOperations } from './check.ts';
 import { type Choosing, type ChosenFrom, chooseWrites, type Segment, segments } from './choose-writes.ts';
 import { faultClasses } from './classes.ts';
@@ -62,7 +63,7 @@ export const reconcileJob = (
   jobOf<ReconcileRequest, Report | ResendAnswer, ReconcileServices>({
     ...{ requestIn, services },
     whatOf: ({ resend }) =>
-      resend === undefined ? 'the comparison with the platform' : 'the resending of findings',
+      resend === undefined ? safe`the comparison with the platform` : safe`the resending of findings`,
     executions: () => `${reconcilePrefix}executions/`,
     work: async (request, jobRun) => {
       const { engine, services } = jobRun;
@@ -106,7 +107,7 @@ const tellFailure = async (run: Run, begun: Begun, error: unknown): Promise<void
 /** The engine wraps the errors of a step. */
 const causeOf = (error: unknown): string => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? safeText(cause.message) : 'The log of the function reconcile shows why';
+  return cause instanceof Error ? logText(cause.message) : 'The log of the function reconcile shows why';
 };
 
 type Begun = Selection & { startedMs: number };
@@ -326,9 +327,12 @@ const tell = async (run: Run, told: Told): Promise<Report> => {
   observe.count('ReconcileWrites', { class: 'same' }, same);
   const faults = faultClasses.reduce((sum, name) => sum + report.open[name], 0);
   if (faults > 0)
-    observe.warn('the platform does not hold what was sent; `sis-relay reconcile show` lists what differs', {
-      count: faults,
-    });
+    observe.warn(
+      safe`the platform does not hold what was sent; \`sis-relay reconcile show\` lists what differs`,
+      {
+        count: faults,
+      },
+    );
   observe.count('ReconcileRuns', { outcome: report.state }, 1);
   observe.flush();
   return report;

@@ -15,6 +15,7 @@ import type { BackoffLimits } from '../../message/backoff.ts';
 import { MessageFailure } from '../../message/failure.ts';
 import { isRetried } from '../../message/failure-kinds.ts';
 import { bulkAttributes, messageType } from '../../message/message.ts';
+import { safe } from '../../message/safe-text.ts';
 import { sisIdsIn, withPlatformIds } from '../../message/sis-ids.ts';
 import { decodeVersion } from '../../message/version.ts';
 import type { Platform, PlatformClient } from '../../platform/client/client.ts';
@@ -98,7 +99,7 @@ export const createResend =
             ...{ id, state: 'done', outcomes: [...outcomes.values()] },
           } satisfies ResendResult);
           const counts = resendCounts(outcomes.values());
-          observe.info('what was lost on the platform was sent again', { count: counts.sent });
+          observe.info(safe`what was lost on the platform was sent again`, { count: counts.sent });
           observe.flush();
           return { id, state: 'done' as const, outcomes: counts };
         },
@@ -285,7 +286,7 @@ const searchSnapshots = async (
     const reading = { sets, folder, store, crosswalk, platform };
     for await (const found of findSaid([...wanted.values()], reading, readExports)) {
       if (signal.aborted)
-        throw new MessageFailure('unavailable', 'One invocation is too short to read all snapshots');
+        throw new MessageFailure('unavailable', safe`One invocation is too short to read all snapshots`);
       await inParallel(found, use);
       keepMemoryBelow(garbageMb);
     }

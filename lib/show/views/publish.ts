@@ -1,4 +1,4 @@
-import { type MessageProblem, problemsText } from '../../message/failure.ts';
+import { problemsText, type ShownProblem } from '../../message/failure.ts';
 import { outdatedAfterDays } from '../../message/retention.ts';
 import type { Checked } from '../../operate/messages/publish/check.ts';
 import type { Awaited } from '../../operate/messages/publish/outcomes.ts';
@@ -48,7 +48,7 @@ const checkedNotes = (
   ];
 };
 
-export type FieldProblem = MessageProblem & { line: number };
+export type FieldProblem = ShownProblem & { line: number };
 
 type CheckedMessages = Omit<Checked, 'skipped' | 'same'> & { problems: FieldProblem[] };
 

@@ -1,6 +1,7 @@
 import type { Integration } from '../../delivery/handle/integration.ts';
 import type { Addressed } from '../../delivery/handle/send-to-functions.ts';
 import { draftOf, messageType } from '../../message/message.ts';
+import { ownText, type SafeText, safe } from '../../message/safe-text.ts';
 import { maxMessageBytes, sqsProblem } from '../../message/sqs-limits.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { eventsOf, type Made, problemsText } from '../mapping/events.ts';
@@ -11,7 +12,7 @@ import { type Notice, sequenceOf } from './page.ts';
  * The result of a notice: messages, each for the queue of its function (none if the mapping does not name the notice); or why it
  * makes none.
  */
-type Outcome = { messages: Addressed[] } | { problem: string };
+type Outcome = { messages: Addressed[] } | { problem: SafeText };
 
 type Known = { mapping: Mapping; integrations: ReadonlyMap<string, Integration<unknown>>; nowMs: number };
 
@@ -22,7 +23,7 @@ export const messagesOf = (notice: Notice, { mapping, integrations, nowMs }: Kno
   const messages: Addressed[] = [];
   for (const each of made.events) {
     const integration = integrations.get(each.function);
-    if (integration === undefined) return { problem: `there is no function ${each.function}` };
+    if (integration === undefined) return { problem: safe`there is no function ${ownText(each.function)}` };
     const isFirst = !messages.some((message) => message.function === each.function);
     const body = JSON.stringify(eventFrom(notice, each, isFirst ? notice.id : `${notice.id}/${each.at}`));
     const message = { body, attributes: {} };
@@ -32,7 +33,7 @@ export const messagesOf = (notice: Notice, { mapping, integrations, nowMs }: Kno
       return { problem: failureOf(error).message };
     }
     const problem = sqsProblem(message, maxMessageBytes);
-    if (problem !== undefined) return { problem: `its message ${problem}` };
+    if (problem !== undefined) return { problem: safe`its message ${problem}` };
     messages.push({ function: each.function, message });
   }
   return { messages };

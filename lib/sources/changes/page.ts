@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { itemsIn, readJson } from '../../message/json.ts';
+import { safe } from '../../message/safe-text.ts';
 import { failure } from './ask.ts';
 
 export type Notice = z.infer<typeof noticeSchema>;
@@ -23,22 +24,24 @@ export const noticesIn = (
 ): Notice[] => {
   const count = itemsIn(text);
   if (count > limit * 10)
-    throw failure(`The page of changes has ${count} notices, but at most ${limit} were requested`);
+    throw failure(safe`The page of changes has ${count} notices, but at most ${limit} were requested`);
   const read = readJson(text);
-  if ('problem' in read) throw failure(`The page of changes ${read.problem}`);
-  if (!Array.isArray(read.json)) throw failure('The page of changes is not a list of notices');
+  if ('problem' in read) throw failure(safe`The page of changes ${read.problem}`);
+  if (!Array.isArray(read.json)) throw failure(safe`The page of changes is not a list of notices`);
   const seen = new Set(after === undefined ? [] : [after]);
   let last = after;
   return read.json.map((each: unknown, at) => {
     const parsed = noticeSchema.safeParse(each);
     if (!parsed.success)
-      throw failure(`Notice ${at + 1} of the page has no valid id: it must be text or a safe whole number`);
+      throw failure(
+        safe`Notice ${at + 1} of the page has no valid id: it must be text or a safe whole number`,
+      );
     const { id } = parsed.data;
     if (seen.has(id))
-      throw failure(`The page repeats an id: notice ${at + 1} has the id of an earlier notice`);
+      throw failure(safe`The page repeats an id: notice ${at + 1} has the id of an earlier notice`);
     if (last !== undefined && isBefore(id, last))
       throw failure(
-        `The ids of the page are not in order: the id of notice ${at + 1} is lower than the one before it`,
+        safe`The ids of the page are not in order: the id of notice ${at + 1} is lower than the one before it`,
       );
     seen.add(id);
     last = id;

@@ -1,6 +1,7 @@
 import type { Integration } from '../../delivery/handle/integration.ts';
 import type { Addressed } from '../../delivery/handle/send-to-functions.ts';
 import { MessageFailure } from '../../message/failure.ts';
+import { messageIdText, ownText, type SafeText, safe, safeList } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { type Mapping, readMapping } from '../mapping/mapping.ts';
@@ -60,7 +61,7 @@ export const pollChanges = async (parts: PollParts, untilMs: number): Promise<Po
       await sendPage(notices, { ...parts, mapping, integrations, summary, signal });
       if (!(await place.move(last, end, signal))) {
         summary.outcome = 'overtaken';
-        observe.info('another run has read these changes in the meantime');
+        observe.info(safe`another run has read these changes in the meantime`);
         break;
       }
       last = end;
@@ -72,8 +73,9 @@ export const pollChanges = async (parts: PollParts, untilMs: number): Promise<Po
   } catch (error) {
     const { kind, message, remedy } = failureOf(error);
     observe.error(
-      'no more changes can be read; the next run starts at the same id',
-      { reason: `${message}. ${remedy}`, kind },
+      safe`no more changes can be read; the next run starts at the same id`,
+      // What can fail here has remedies of our own words.
+      { reason: safe`${message}. ${ownText(remedy)}`, kind },
       error,
     );
     observe.failed(kind);
@@ -94,12 +96,13 @@ const mappingOf = async (
   const text = await readMappingFile(signal);
   const read =
     text === undefined
-      ? { problems: ['it does not exist, or the function may not read it'] }
+      ? { problems: [safe`it does not exist, or the function may not read it`] }
       : readMapping(text, integrations);
   if ('mapping' in read) return read.mapping;
   throw new MessageFailure(
     'rejected',
-    `The mapping ${mappingFile} cannot be used: ${read.problems.slice(0, 5).join('; ')}`,
+    // What it repeats is the mapping's, which is a setting of the stage.
+    safe`The mapping ${mappingFile} cannot be used: ${safeList(read.problems.slice(0, 5).map(ownText), '; ')}`,
     {
       remedy: `Put a valid mapping into the stage’s bucket as ${mappingFile}.`,
     },
@@ -107,9 +110,9 @@ const mappingOf = async (
 };
 
 /** Of the resource, only a name that the mapping gives: any other may be about a person. */
-const told = (notice: Notice, { messages }: Mapping): string => {
+const told = (notice: Notice, { messages }: Mapping): SafeText => {
   const name = resourceOf(notice);
-  return messages.some(({ resource }) => resource === name) ? `${name}: ` : '';
+  return messages.some(({ resource }) => resource === name) ? safe`${ownText(name)}: ` : safe``;
 };
 
 type Page = Omit<PollParts, 'integrations'> & {
@@ -122,7 +125,7 @@ type Page = Omit<PollParts, 'integrations'> & {
 const sendPage = async (notices: Notice[], page: Page): Promise<void> => {
   const { observe, summary, signal } = page;
   const made: Addressed[] = [];
-  const refused: [notice: Notice, problem: string][] = [];
+  const refused: [notice: Notice, problem: SafeText][] = [];
   const counts = { sent: 0, skipped: 0 };
   for (const notice of notices) {
     const outcome = messagesOf(notice, { ...page, nowMs: page.nowMs() });
@@ -136,9 +139,9 @@ const sendPage = async (notices: Notice[], page: Page): Promise<void> => {
   await page.send(made, signal);
   for (const [notice, problem] of refused) {
     await page.keepRefused(notice.id, JSON.stringify({ problem, notice }), signal);
-    observe.warn('a change notice could not become a message; it is stored under change-poll/refused', {
-      eventId: notice.id,
-      reason: `${told(notice, page.mapping)}${problem}`,
+    observe.warn(safe`a change notice could not become a message; it is stored under change-poll/refused`, {
+      eventId: messageIdText(notice.id),
+      reason: safe`${told(notice, page.mapping)}${problem}`,
     });
   }
   for (const [outcome, count] of Object.entries({ ...counts, refused: refused.length }))

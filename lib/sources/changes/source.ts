@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { MessageFailure } from '../../message/failure.ts';
 import { jsonIn } from '../../message/json.ts';
+import { ownText, type SafeText, safe } from '../../message/safe-text.ts';
 import type { ReadSecret } from '../../platform/auth/reader.ts';
 import { type AskOptions, ask, failure } from './ask.ts';
 import type { PollSettings } from './poll-settings.ts';
@@ -38,14 +39,14 @@ export const createSource = (
 
   const signIn = async (signal: AbortSignal): Promise<Record<string, string>> => {
     if (secretName === undefined) return {};
-    const secret = await readSecret(secretName, secretShape);
+    const secret = await readSecret(ownText(secretName), secretShape);
     const { header, value, tokenUrl, apiKey } = secret;
     if (header !== undefined && value !== undefined && headerText.test(value)) return { [header]: value };
     const isPlain = tokenUrl?.startsWith('http:') && !settings.isPrivate;
     if (tokenUrl === undefined || apiKey === undefined || isPlain || !headerText.test(apiKey))
       throw new MessageFailure(
         'credentials',
-        `The secret ${secretName} for the source of changes has missing or wrong fields`,
+        safe`The secret ${ownText(secretName)} for the source of changes has missing or wrong fields`,
         {
           remedy:
             'Put {"header": "Authorization", "value": "Bearer …"} or {"tokenUrl": "https://…", "apiKey": "…"} into this secret.',
@@ -55,12 +56,12 @@ export const createSource = (
       { method: 'POST', url: new URL(tokenUrl), headers: { authorization: `Bearer ${apiKey}` } },
       { ...options, maxBytes: 65_536, signal },
     );
-    if (answer.status >= 500) throw silence('the token address of the source of changes', answer.status);
+    if (answer.status >= 500) throw silence(safe`The token address of the source of changes`, answer.status);
     const token = tokenIn(answer.text);
     if (answer.status !== 200 || token === undefined)
       throw new MessageFailure(
         'credentials',
-        `The token address of the source of changes gave no token (${answer.status})`,
+        safe`The token address of the source of changes gave no token (${answer.status})`,
         { remedy: `Check whether the key in the secret ${secretName} is still valid.` },
       );
     return { authorization: `Bearer ${token}` };
@@ -87,17 +88,17 @@ export const createSource = (
         headers = undefined;
         throw new MessageFailure(
           'credentials',
-          `The source of changes refuses the key of sis-relay (${answer.status})`,
+          safe`The source of changes refuses the key of sis-relay (${answer.status})`,
           {
             remedy: `Put a valid key into the secret ${secretName ?? 'that CHANGES_SECRET names'}.`,
           },
         );
       }
       if (answer.status >= 500 || answer.status === 408 || answer.status === 429)
-        throw silence('the source of changes', answer.status);
+        throw silence(safe`The source of changes`, answer.status);
       if (answer.status !== 200)
         throw failure(
-          `The source of changes answered with ${answer.status}`,
+          safe`The source of changes answered with ${answer.status}`,
           'Check CHANGES_URL and the names of its parameters.',
         );
       return answer.text;
@@ -105,8 +106,8 @@ export const createSource = (
   };
 };
 
-const silence = (what: string, status: number): MessageFailure =>
-  new MessageFailure('unavailable', `${what[0]?.toUpperCase()}${what.slice(1)} answered with ${status}`);
+const silence = (what: SafeText, status: number): MessageFailure =>
+  new MessageFailure('unavailable', safe`${what} answered with ${status}`);
 
 /** The answer is the token alone, or an OAuth answer. */
 const tokenIn = (text: string): string | undefined => {

@@ -1,4 +1,5 @@
 import type { MessageProblem } from '../../message/failure.ts';
+import { ownText, type SafeText, safe, safeList } from '../../message/safe-text.ts';
 import { type Cell, put, typed } from './columns.ts';
 import type { Field, MappedEvent, MappedMessage, Mapping } from './mapping.ts';
 
@@ -18,7 +19,7 @@ export type Made = {
 };
 
 /** `value`: the one that a mapping's `values` lack. It comes from the SIS' file: no log or report may contain it. */
-export type Problem = { column: string; problem: string; value?: string };
+export type Problem = { column: SafeText; problem: SafeText; value?: string };
 
 const maxValue = 40;
 
@@ -29,8 +30,11 @@ export const problemWithValue = ({ problem, value }: Problem): string =>
     : problem.replace('a value that', () => `the value ${JSON.stringify(value.slice(0, maxValue))}, which`);
 
 /** As in `grade: must be a number; student: is no id`. */
-export const problemsText = (problems: readonly Problem[]): string =>
-  problems.map(({ column, problem }) => `${column}: ${problem}`).join('; ');
+export const problemsText = (problems: readonly Problem[]): SafeText =>
+  safeList(
+    problems.map(({ column, problem }) => safe`${column}: ${problem}`),
+    '; ',
+  );
 
 /** Problems if one of its columns cannot be used: then it makes no message at all. */
 export type MadeOrProblems =
@@ -83,7 +87,10 @@ const make = ({ message, event, at }: Wanted, given: Given, problems: Map<string
     const column = from ?? path;
     if (problem !== undefined)
       problems.set(column, {
-        ...{ column, problem: problem.replace('values', `messages[${at}].data.${path}.values`) },
+        ...{
+          column: ownText(column),
+          problem: ownText(problem.replace('values', `messages[${at}].data.${path}.values`)),
+        },
         ...(unlisted !== undefined && { value: unlisted }),
       });
     else if (value !== undefined) put(data, path.split('.'), value);
@@ -109,16 +116,16 @@ export const columnsBehind = (
 const fieldIn = (
   { types, from, values, otherwise }: Field,
   given: Given,
-): { value?: unknown; problem?: string; unlisted?: string } => {
+): { value?: unknown; problem?: SafeText; unlisted?: string } => {
   const told = from === undefined ? undefined : valueIn(given, from);
   if (told === undefined) return { value: otherwise };
-  if (typeof told === 'object') return { problem: 'is an object or a list. Name the field within it' };
+  if (typeof told === 'object') return { problem: safe`is an object or a list. Name the field within it` };
   const value = values ? values.get(textOf(told)) : inType(told, types);
   // null is a value: it removes a setting.
   if (value !== undefined) return { value };
   if (otherwise !== undefined) return { value: otherwise };
   return {
-    problem: 'has a value that the mapping does not name. Add it to values, or give a default there',
+    problem: safe`has a value that the mapping does not name. Add it to values, or give a default there`,
     unlisted: textOf(told),
   };
 };
@@ -152,9 +159,11 @@ const inType = (value: unknown, types: Set<string>): unknown => {
 export const problemsByColumn = (
   problems: readonly MessageProblem[],
   { columns }: Pick<Made, 'columns'>,
-  row: string,
+  row: SafeText,
 ): Problem[] =>
   problems.map(({ field = row, problem }) => {
     const column = columns.get(field.replace(/\[(\d+)\]/g, '.$1'));
-    return column === undefined ? { column: field, problem } : { column, problem: `${problem} (${field})` };
+    return column === undefined
+      ? { column: field, problem }
+      : { column: ownText(column), problem: safe`${problem} (${field})` };
   });

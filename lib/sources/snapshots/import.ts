@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Job } from '../../delivery/durable/engine.ts';
 import { jobOf, type Run } from '../../delivery/durable/job.ts';
 import { waitForOlderExecutions } from '../../delivery/durable/older-executions.ts';
+import { ownText, safe } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { type Examined, examine, idOf, newRecord, planOf } from './examine.ts';
 import { mostlyRefused, rowsTold } from './package/rows.ts';
@@ -42,7 +43,7 @@ const executionsPrefix = `${recordsPrefix}executions/`;
 /** Sends what has changed in the SIS since the last accepted snapshot. */
 export const importJob = (services: () => Promise<SnapshotServices>): Job<ImportRequest, ImportAnswer> => {
   const job = jobOf<ImportRequest, ImportAnswer, SnapshotServices>({
-    ...{ requestIn, whatOf: () => 'the import of a snapshot', services },
+    ...{ requestIn, whatOf: () => safe`the import of a snapshot`, services },
     executions: () => executionsPrefix,
     work: async (request, run) => {
       const { engine, services } = run;
@@ -133,7 +134,7 @@ const isApproved = async (
     submitted: async (callbackId) => {
       await change(store, id, { state: 'waiting-for-approval', callbackId });
       countOutcome('waiting-for-approval', observe);
-      observe.warn(`the snapshot ${id} waits for approval`, { count: reasons.length });
+      observe.warn(safe`the snapshot ${ownText(id)} waits for approval`, { count: reasons.length });
       observe.flush();
     },
   });
@@ -184,7 +185,7 @@ const finishLast = async (run: ImportRun, key: string): Promise<void> => {
     if (!last?.sending) return null;
     const { sending: _, ...accepted } = last;
     const { id } = accepted;
-    observe.warn(`the rest of the snapshot ${id} is sent now`);
+    observe.warn(safe`the rest of the snapshot ${ownText(id)} is sent now`);
     const { parts } = await planOf(store, id);
     return { id, parts: parts.length, accepted };
   });
@@ -222,7 +223,7 @@ const sendAll = async (
     countOutcome('accepted', observe);
     for (const [change, count = 0] of Object.entries(counts))
       observe.count('SnapshotRows', { change }, count);
-    observe.info(`the snapshot ${id} is accepted`, { count: sent });
+    observe.info(safe`the snapshot ${ownText(id)} is accepted`, { count: sent });
     observe.flush();
     const message = [`${sent} events were sent.`, ...(sent === 0 ? rowsTold(told) : [])].join(' ');
     return { outcome: 'accepted', message, id };
@@ -245,7 +246,7 @@ const change = async (
   return changed;
 };
 
-const outcomes = ['accepted', 'waiting-for-approval', 'rejected', 'superseded', 'failed'];
+const outcomes = ['accepted', 'waiting-for-approval', 'rejected', 'superseded', 'failed'] as const;
 
 /** Every outcome is reported each time, so that an alarm about one of them ends. */
 const countOutcome = (outcome: string, { count }: SnapshotServices['observe']): void => {
@@ -259,9 +260,11 @@ const tell = (
 ): Promise<void> =>
   step('tell', async () => {
     await note?.();
-    if (!outcomes.includes(outcome)) return;
-    countOutcome(outcome, observe);
-    (outcome === 'failed' ? observe.warn : observe.info)('the import of a snapshot is over', { outcome });
+    const reported = outcomes.find((each) => each === outcome);
+    if (reported === undefined) return;
+    countOutcome(reported, observe);
+    const log = reported === 'failed' ? observe.warn : observe.info;
+    log(safe`the import of a snapshot is over`, { outcome: safe`${reported}` });
     observe.flush();
   });
 

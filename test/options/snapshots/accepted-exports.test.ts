@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ExportsQuery } from '../../../lib/accepted-exports.ts';
 import { MessageFailure } from '../../../lib/message/failure.ts';
+import { safe } from '../../../lib/message/safe-text.ts';
 import { readAcceptedExports } from '../../../lib/options/snapshots/accepted-exports.ts';
 import type { Platform } from '../../../lib/platform/client/client.ts';
 import { inSets, type SetEngine } from '../../../lib/runtime/files/tables/engine.ts';
@@ -68,7 +69,7 @@ const mapping = {
 
 /** What the crosswalk was asked for, and how it refuses all codes but one, whose move an operator has accepted. */
 let asked: unknown[] = [];
-const hasMoved = (): Error => new MessageFailure('ambiguous-id', 'It has moved');
+const hasMoved = (): Error => new MessageFailure('ambiguous-id', safe`It has moved`);
 let refusal = hasMoved;
 const reading = (sets: SetEngine, folder: string): Omit<ExportsQuery, 'functions' | 'insert'> => ({
   ...{ sets, folder, store: bucket.store, platform: {} as Platform },
@@ -224,13 +225,13 @@ describe('a name of the SIS', () => {
   });
 
   test('that has moved stands for nothing if the platform does not know it', async () => {
-    refusal = () => new MessageFailure('unknown-id', 'No such code');
+    refusal = () => new MessageFailure('unknown-id', safe`No such code`);
     expect(await idsOf(['OLD', 'ada'])).toEqual([[null, 301]]);
   });
 
   test.each([
-    new MessageFailure('throttled', 'Slowly'),
-    new MessageFailure('unavailable', 'Later'),
+    new MessageFailure('throttled', safe`Slowly`),
+    new MessageFailure('unavailable', safe`Later`),
     new TypeError('a defect'),
   ])('that has moved is not decided if the platform could not be asked: %s', async (refused) => {
     refusal = () => refused;

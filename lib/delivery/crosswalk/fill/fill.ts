@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { isRetried } from '../../../message/failure-kinds.ts';
+import { ownText, safe } from '../../../message/safe-text.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
 import type { CallInput } from '../../../platform/client/request.ts';
 import type { Job } from '../../durable/engine.ts';
@@ -73,7 +74,7 @@ const classlistsKey = `${filledFolder}classlists.json`;
 /** Fills the crosswalk's table from the platform's lists and the university's files. */
 export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest, FillAnswer> =>
   jobOf({
-    ...{ requestIn, whatOf: () => 'the fill of the crosswalk', services },
+    ...{ requestIn, whatOf: () => safe`the fill of the crosswalk`, services },
     executions: () => `${stateFolder}executions/`,
     work: async (request, run) => {
       const { engine, services, step } = run;
@@ -190,8 +191,9 @@ const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]
   await step('the classlists', async () => {
     const { observe, store } = services;
     if (failed < courses.length) await store.writeJson(classlistsKey, { readMs: Date.now() });
-    if (failed > 0) observe.warn('classlists could not be read, so no user is removed', { count: failed });
-    if (hidden > 0) observe.info('names in classlists are hidden by privacy settings', { count: hidden });
+    if (failed > 0)
+      observe.warn(safe`classlists could not be read, so no user is removed`, { count: failed });
+    if (hidden > 0) observe.info(safe`names in classlists are hidden by privacy settings`, { count: hidden });
     warnOfLong(tooLong, services);
     observe.flush();
   });
@@ -318,15 +320,16 @@ const tell = async (
 ): Promise<FillAnswer> => {
   for (const { key, badRows } of files)
     if (badRows > 0)
-      observe.warn(`rows of ${key} cannot be used; ${reportKey} lists them`, { count: badRows });
+      observe.warn(safe`rows of ${ownText(key)} cannot be used; ${reportKey} lists them`, { count: badRows });
   const checked = checkedIn({ files, fills });
   await noteHeld(checked, store);
   const problems = [...new Set([...checked.values()].flatMap((problem) => problem ?? []))];
-  for (const problem of problems) observe.warn(`the crosswalk is not updated: ${problem}`);
+  // A problem has counts and names of ours. What is wrong with a file is said without its content (`UnusableFile`).
+  for (const problem of problems) observe.warn(safe`the crosswalk is not updated: ${ownText(problem)}`);
   const moved = await Promise.all(crosswalkSources.map((source) => movedSoFar(source, store)));
   const movedCodes = moved.reduce((sum, { codes }) => sum + codes.length, 0);
   if (movedCodes > 0)
-    observe.warn('codes have moved to other org units; `sis-relay crosswalk moved` lists them', {
+    observe.warn(safe`codes have moved to other org units; \`sis-relay crosswalk moved\` lists them`, {
       count: movedCodes,
     });
   observe.count('CrosswalkMoved', { function: 'crosswalk-fill' }, movedCodes);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { isRetried } from '../../../message/failure-kinds.ts';
+import { safe } from '../../../message/safe-text.ts';
 import { maxSisIdLength } from '../../../message/sis-ids.ts';
 import type { Platform } from '../../../platform/client/client.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
@@ -99,7 +100,7 @@ export const classlistList = (
   folder: string,
   services: Listening & { limits: { maxWaitMs: number } },
 ): WorkList<number, ClasslistsListed> => ({
-  what: 'the reading of classlists',
+  what: safe`the reading of classlists`,
   nameOf: (first, last) => `classlists ${first} to ${last}`,
   noSum: () => ({ keys: { userName: [], orgDefinedId: [] }, failed: 0, hidden: 0, tooLong: 0 }),
   add: (sum, { keys, failed, hidden, tooLong }) => {
@@ -179,9 +180,12 @@ const isTooLong = (name: string | null | undefined): boolean => (name?.length ??
 
 export const warnOfLong = (count: number, { observe }: Pick<Listening, 'observe'>): void => {
   if (count > 0)
-    observe.warn(`names of more than ${maxSisIdLength} characters are left out: no message may have one`, {
-      count,
-    });
+    observe.warn(
+      safe`names of more than ${maxSisIdLength} characters are left out: no message may have one`,
+      {
+        count,
+      },
+    );
 };
 
 const isId = (id: number): boolean => Number.isSafeInteger(id) && id > 0;

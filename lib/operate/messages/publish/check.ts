@@ -1,9 +1,10 @@
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import { isTooOld } from '../../../delivery/ledger/judge.ts';
 import { unwrapped } from '../../../message/envelope.ts';
-import type { MessageProblem } from '../../../message/failure.ts';
+import type { ShownProblem } from '../../../message/failure.ts';
 import { readMessageJson } from '../../../message/json.ts';
 import { draftOf, messageType } from '../../../message/message.ts';
+import { safe } from '../../../message/safe-text.ts';
 import { maxMessageBytes, type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
 import { problemsIn } from '../../../platform/client/failure-of.ts';
 import { problemsByColumn } from '../../../sources/mapping/events.ts';
@@ -43,7 +44,7 @@ export const checkRows = async (
   {
     onProblems,
     ...checking
-  }: Checking & { onProblems(line: number, problems: readonly MessageProblem[]): void },
+  }: Checking & { onProblems(line: number, problems: readonly ShownProblem[]): void },
 ): Promise<Checked> => {
   const result: Checked = { valid: 0, invalid: 0, skipped: 0, functions: {}, outdated: 0, same: 0 };
   for await (const { row, checked } of checkedRows(rows, checking)) {
@@ -71,7 +72,7 @@ export async function* checkedRows(rows: AsyncIterable<Row>, checking: Checking)
 }
 
 type Result =
-  | { problems: readonly MessageProblem[] }
+  | { problems: readonly ShownProblem[] }
   | { function: string; eventId: string; outdated: boolean; problems?: undefined };
 
 const check = async (
@@ -112,7 +113,7 @@ const check = async (
   } catch (error) {
     const problems = problemsIn(error);
     if (made === undefined) return { problems };
-    const byColumn = problemsByColumn(problems, made, 'the row');
+    const byColumn = problemsByColumn(problems, made, safe`the row`);
     return { problems: byColumn.map(({ column, problem }) => ({ field: column, problem })) };
   }
   const problem = sqsProblem({ body, attributes }, maxMessageBytes);

@@ -7,7 +7,7 @@ import { type Unwrapped, unwrapped } from '../../../message/envelope.ts';
 import { isJson, isObject, readJson, readJsonWithPlace } from '../../../message/json.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from '../../../sources/mapping/columns.ts';
-import { eventsOf, type Made, problemsText, problemWithValue } from '../../../sources/mapping/events.ts';
+import { eventsOf, type Made, problemWithValue } from '../../../sources/mapping/events.ts';
 import { columnsIn, type Mapping, readMapping } from '../../../sources/mapping/mapping.ts';
 import { UsageError } from '../../stage/command-errors.ts';
 import type { Input } from '../../stage/input.ts';
@@ -243,8 +243,8 @@ const mappedRows = (mapping: Mapping, dating: Dating): Reading => {
     rows: (line, cells) => {
       const { events, problems } = eventsOf(cells, mapping);
       if (problems) {
-        const told = problems.map((each) => ({ ...each, problem: problemWithValue(each) }));
-        return [{ line, problem: problemsText(told) }];
+        const told = problems.map((each) => `${each.column}: ${problemWithValue(each)}`);
+        return [{ line, problem: told.join('; ') }];
       }
       if (events.length === 0) return [{ line, skipped: true }];
       return events.map(({ function: name, at, data, time, columns }) => {

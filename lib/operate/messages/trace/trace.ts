@@ -2,7 +2,7 @@ import { conditionOn, scanned } from '../../../delivery/letters/read-records.ts'
 import type { DeskRecord, State } from '../../../delivery/letters/record.ts';
 import { type About, isAbout } from '../../../delivery/letters/subject.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
-import { safeText } from '../../../runtime/privacy/log-text.ts';
+import { logText } from '../../../runtime/privacy/log-text.ts';
 import { leftOutTexts } from '../../stage/audit-log.ts';
 import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import type { Target } from '../../stage/target.ts';
@@ -144,7 +144,7 @@ const distinct = (texts: readonly (string | undefined)[]): string[] => [
 const whyNot = (error: unknown): string =>
   error instanceof RefusedError
     ? error.message
-    : `${errorName(error)}: ${safeText(error instanceof Error ? error.message : '')}`;
+    : `${errorName(error)}: ${logText(error instanceof Error ? error.message : '')}`;
 
 const has = (chains: readonly Chain[], { message = '' }: TraceEvent): boolean =>
   chains.some(({ ids }) => ids.has(message));

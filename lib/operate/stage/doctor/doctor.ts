@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { awsCallOf, errorName, unlessError } from '../../../runtime/aws/error.ts';
-import { safeText } from '../../../runtime/privacy/log-text.ts';
+import { logText } from '../../../runtime/privacy/log-text.ts';
 import { RefusedError, UsageError } from '../command-errors.ts';
 import { unknownName } from '../nearest.ts';
 import { hasOwnEndpoint, type Target } from '../target.ts';
@@ -106,7 +106,7 @@ const tryStep = async (
     if (!/AccessDenied|NotAuthorized|Unauthorized|Forbidden|AuthorizationError/i.test(errorName(error)))
       return {
         is: 'failed',
-        saw: error instanceof RefusedError ? text : `${errorName(error)}: ${safeText(text)}`,
+        saw: error instanceof RefusedError ? text : `${errorName(error)}: ${logText(text)}`,
       };
     // AWS says what it misses, which may be another action than the one that was called, such as iam:PassRole.
     const [, action, resource] = /to perform: ([\w-]+:\w+)(?: on resource: (\S+))?/.exec(text) ?? [];

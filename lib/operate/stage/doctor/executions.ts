@@ -5,7 +5,7 @@ import type {
 } from '@aws-sdk/client-lambda';
 import { listExecutions } from '../../../delivery/durable/executions.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
-import { safeText } from '../../../runtime/privacy/log-text.ts';
+import { logText } from '../../../runtime/privacy/log-text.ts';
 import type { Corner } from './corner.ts';
 import { deployedFunction } from './functions.ts';
 import { notHere, type Step, seen } from './step.ts';
@@ -58,7 +58,7 @@ const endText = (it: GetDurableExecutionCommandOutput): string => {
   const why =
     it.Error === undefined
       ? `${outcomeOf(it)}`
-      : safeText(`${it.Error.ErrorType}: ${it.Error.ErrorMessage}`, 200);
+      : logText(`${it.Error.ErrorType}: ${it.Error.ErrorMessage}`, 200);
   return `${it.Status}, ${why}`;
 };
 

@@ -1,5 +1,6 @@
 import { request } from 'undici';
 import * as z from 'zod';
+import { ownText } from '../../../message/safe-text.ts';
 import type { IdKeyCredential } from '../../../platform/auth/id-key.ts';
 import { failureOf } from '../../../platform/client/failure-of.ts';
 import { whoAmI } from '../../../platform/resources/users.ts';
@@ -36,7 +37,7 @@ export const authorizeUser = async (target: Target, options: Options): Promise<S
     );
   return withConnection(target, async (connection) => {
     const app = await orRefuse(
-      connection.readSecret(options.appSecret, appShape),
+      connection.readSecret(ownText(options.appSecret), appShape),
       'Pass --app-secret: the name, without the prefix, of a secret with the appId and appKey of the application.',
     );
     const entry = await probeEntry(connection, app, options);

@@ -1,3 +1,4 @@
+import { ownText, type SafeText, safe } from '../../../message/safe-text.ts';
 import type { Observe } from '../../../runtime/telemetry/observe.ts';
 import { failureOf } from '../../client/failure-of.ts';
 import type { SecretVersions } from '../versions.ts';
@@ -37,7 +38,7 @@ export const createRefreshRun = (options: RefreshRunOptions) => {
     };
 
     /** A later run can succeed after an outage. It cannot fix a refusal of AWS, or a bug. */
-    const outcomeOf = (error: unknown, text: string, secret?: string): RefreshOutcome => {
+    const outcomeOf = (error: unknown, text: SafeText, secret?: SafeText): RefreshOutcome => {
       const { kind, message: reason } = failureOf(error);
       observe.error(text, secret === undefined ? { reason } : { secret, reason }, error);
       observe.failed(kind);
@@ -51,7 +52,7 @@ export const createRefreshRun = (options: RefreshRunOptions) => {
         return refreshed.outcome;
       } catch (error) {
         known.delete(name);
-        return outcomeOf(error, 'tokens could not be renewed', name);
+        return outcomeOf(error, safe`tokens could not be renewed`, ownText(name));
       }
     };
 
@@ -66,7 +67,7 @@ export const createRefreshRun = (options: RefreshRunOptions) => {
       };
       await Promise.all(Array.from({ length: atOnce }, worker));
     } catch (error) {
-      const outcome = outcomeOf(error, 'the secrets of users could not be listed');
+      const outcome = outcomeOf(error, safe`the secrets of users could not be listed`);
       summary[outcome] += 1;
       observe.count('TokenRefreshes', { outcome }, 1);
     }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { jsonIn } from '../../../message/json.ts';
+import { ownText, type SafeText, safe, safeList } from '../../../message/safe-text.ts';
 import type { SecretVersion } from '../../../runtime/aws/secret.ts';
 import { flawOf } from '../cache.ts';
 import { type OAuthCredential, oauthCredential } from '../oauth.ts';
@@ -12,13 +13,15 @@ export type OAuthSecret = { version: string; fields: Record<string, unknown>; cr
 export const oauthSecretIn = ({
   version,
   text,
-}: SecretVersion): OAuthSecret | { wrong: string } | undefined => {
+}: SecretVersion): OAuthSecret | { wrong: SafeText } | undefined => {
   const fields = fieldsIn(text);
   if (fields?.type !== 'oauth') return undefined;
   const parsed = oauthCredential.safeParse(fields);
   if (parsed.success) return { version, fields, credential: parsed.data };
-  const wrong = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${flawOf(issue)}`.trim());
-  return { wrong: wrong.join('; ') };
+  const wrong = parsed.error.issues.map((issue) =>
+    issue.path.length > 0 ? safe`${ownText(issue.path.join('.'))} ${flawOf(issue)}` : flawOf(issue),
+  );
+  return { wrong: safeList(wrong, '; ') };
 };
 
 const fieldsIn = (text: string): Record<string, unknown> | undefined =>

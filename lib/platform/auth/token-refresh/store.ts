@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { ownText, safe } from '../../../message/safe-text.ts';
 import type { Observe } from '../../../runtime/telemetry/observe.ts';
 import type { Tokens } from '../token-request.ts';
 import type { SecretVersions } from '../versions.ts';
@@ -62,14 +63,14 @@ export const createTokenStore = ({ versions, observe, nowMs }: StoreOptions) => 
     try {
       await versions.stage(name, { version, text: JSON.stringify(fields) });
     } catch (error) {
-      const text = 'new tokens are not stored yet: if this container dies, a refresh token may be lost';
-      observe.error(text, { secret: name }, error);
+      const text = safe`new tokens are not stored yet: if this container dies, a refresh token may be lost`;
+      observe.error(text, { secret: ownText(name) }, error);
       return false;
     }
     unstored.delete(name);
     if (await adopt(name, { version, fields })) return true;
-    const text = 'new tokens are dropped, because the secret has got another authorization in the meantime';
-    observe.warn(text, { secret: name });
+    const text = safe`new tokens are dropped, because the secret has got another authorization in the meantime`;
+    observe.warn(text, { secret: ownText(name) });
     return false;
   };
 

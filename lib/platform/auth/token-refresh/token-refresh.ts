@@ -1,3 +1,4 @@
+import { ownText, safe } from '../../../message/safe-text.ts';
 import type { SecretVersion } from '../../../runtime/aws/secret.ts';
 import type { Observe } from '../../../runtime/telemetry/observe.ts';
 import { TokenError } from '../client-authentication.ts';
@@ -63,7 +64,10 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
     if (!isStored) return end('waiting');
     if (secret === undefined) return end('none', Number.POSITIVE_INFINITY);
     if ('wrong' in secret) {
-      observe.error('a secret is not a valid OAuth client', { secret: name, reason: secret.wrong });
+      observe.error(safe`a secret is not a valid OAuth client`, {
+        secret: ownText(name),
+        reason: secret.wrong,
+      });
       return end('correct', Number.POSITIVE_INFINITY);
     }
     const { credential } = secret;
@@ -91,7 +95,9 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
   ): Promise<boolean> => {
     const staged = pending && pending.version !== version ? oauthSecretIn(pending) : undefined;
     if (!(staged && 'fields' in staged && (await tokenStore.adopt(name, staged)))) return false;
-    observe.warn('the tokens of an earlier run, which did not end, are current now', { secret: name });
+    observe.warn(safe`the tokens of an earlier run, which did not end, are current now`, {
+      secret: ownText(name),
+    });
     return true;
   };
 
@@ -117,18 +123,18 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
     const { credential } = secret;
     if (error.quietSeconds !== undefined)
       quietUntilMs.set(credential.tokenUrl, nowMs() + Math.min(maxQuietSeconds, error.quietSeconds) * 1_000);
-    const facts = { secret: name, reason: error.message };
+    const facts = { secret: ownText(name), reason: error.message };
     if (error.cure === 'authorize') {
       if (attempt > 0)
-        facts.reason += `, after ${attempt} requests that brought no tokens, one of which may have spent the refresh token`;
+        facts.reason = safe`${facts.reason}, after ${attempt} requests that brought no tokens, one of which may have spent the refresh token`;
       // Logged before it is recorded: a run that crashes in between logs it twice rather than never.
-      observe.error('a person must authorize again and put the new refresh token into the secret', facts);
+      observe.error(safe`a person must authorize again and put the new refresh token into the secret`, facts);
       await tokenStore.refuse(name, secret, facts.reason);
     } else if (error.cure === 'correct')
-      observe.error('no tokens were given: correct the secret, or the client on the platform', facts);
+      observe.error(safe`no tokens were given: correct the secret, or the client on the platform`, facts);
     else if (expiryMs(credential) <= nowMs())
-      observe.error('no new tokens yet, and the last have expired: messages wait', facts);
-    else observe.warn('no new tokens yet; the last are still valid', facts);
+      observe.error(safe`no new tokens yet, and the last have expired: messages wait`, facts);
+    else observe.warn(safe`no new tokens yet; the last are still valid`, facts);
     return error.cure === 'wait' ? 'waiting' : error.cure;
   };
 

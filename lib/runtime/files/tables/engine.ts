@@ -113,7 +113,7 @@ export const openSetEngine = async ({
     try {
       return await work();
     } catch (error) {
-      throw isOver ? new SetEngineTooSlow(totalMs, { cause: error }) : error;
+      throw isOver ? new SetEngineTooSlow(totalMs, { cause: error }) : withoutValue(error);
     } finally {
       clearTimeout(timer);
     }
@@ -183,6 +183,14 @@ export const inSets = <Result>(
     using sets = await openSetEngine({ folder, threads: 1, ...options });
     return await work(sets, folder);
   });
+
+/** The engine quotes a value that it cannot use, or the line that has it. Whoever logs the error must not log these. */
+const withoutValue = (error: unknown): unknown => {
+  const message = error instanceof Error ? error.message : '';
+  const [type] = /^(?:Conversion|Constraint|Out of Range|Mismatch Type) Error/.exec(message) ?? [];
+  const isQuoting = type !== undefined || message.includes('Original Line:');
+  return isQuoting ? new Error(`${type ?? 'CSV Error'}: a value cannot be used`) : error;
+};
 
 const brokenOff = (cause: unknown): never => {
   if (cause instanceof SetEngineTooSlow) throw cause;

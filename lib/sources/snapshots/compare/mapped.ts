@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import { draftOf } from '../../../message/message.ts';
+import { ownText, safe } from '../../../message/safe-text.ts';
 import { type PlatformIds, sisFields, sisIdsIn } from '../../../message/sis-ids.ts';
 import { maxMessageBytes, sqsProblem } from '../../../message/sqs-limits.ts';
 import { problemsIn } from '../../../platform/client/failure-of.ts';
@@ -220,7 +221,7 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
   const removal = message.removed && removalsOf(row, mapping, at);
   const time = made && timeIn(made, message, context.comparison.droppedMs);
   const all: Problem[] = [
-    ...wrong.map((column) => ({ column, problem: 'must be one line, and not empty' })),
+    ...wrong.map((column) => ({ column: ownText(column), problem: safe`must be one line, and not empty` })),
     ...problems,
     ...(removal?.problems ?? []),
     ...(time?.problem ?? []),
@@ -247,7 +248,7 @@ const thingIn = (
   { made, id, at, message }: OneRow & { made: Made; id: string },
   { comparison, integrations }: Context,
 ): Thing | { problems: Problem[] } => {
-  const column = message.key.join(', ');
+  const column = ownText(message.key.join(', '));
   const body = eventOf(ofAnyNight(comparison), {
     kind: kindOf(at),
     key: id,
@@ -258,7 +259,7 @@ const thingIn = (
   if (size !== undefined) return { problems: [{ column, problem: size }] };
   const integration = integrations.get(made.function);
   if (integration === undefined)
-    return { problems: [{ column, problem: `there is no function ${made.function}` }] };
+    return { problems: [{ column, problem: safe`there is no function ${ownText(made.function)}` }] };
   try {
     return thingOf(body, { integration, nowMs: comparison.droppedMs });
   } catch (error) {
@@ -286,7 +287,9 @@ const timeIn = (
   const atMs = instantMsIn(text);
   // A later time comes from a wrong clock.
   if (atMs !== undefined) return { atMs: Math.min(atMs, droppedMs) };
-  return { problem: [{ column: message.time, problem: 'must be a time such as 2026-01-31T09:30:00Z' }] };
+  return {
+    problem: [{ column: ownText(message.time), problem: safe`must be a time such as 2026-01-31T09:30:00Z` }],
+  };
 };
 
 /**

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { durableHandler, type Engine, isInterrupted } from '../../../../lib/delivery/durable/engine.ts';
 import { waitForOlderExecutions } from '../../../../lib/delivery/durable/older-executions.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import { passingTime } from '../../../local/aws/passing-time.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../../local/lambda/durable-executions.ts';
 import type { InvokeResult } from '../../../local/lambda/runtime-api.ts';
@@ -57,7 +58,7 @@ const failing = (error: Error, times: number) => {
   };
   return { work, tries: () => failed };
 };
-const unavailable = new MessageFailure('unavailable', 'not now');
+const unavailable = new MessageFailure('unavailable', safe`not now`);
 
 describe('a step', () => {
   const denied = Object.assign(new Error('Access Denied'), {
@@ -76,7 +77,7 @@ describe('a step', () => {
 
   test.each([
     ['a defect', new TypeError('x is not a function'), backoff],
-    ['a refusal', new MessageFailure('rejected', 'never'), backoff],
+    ['a refusal', new MessageFailure('rejected', safe`never`), backoff],
     ['anything, where it is not told how long', unavailable, undefined],
   ])('does not wait for %s', async (_, error, wait) => {
     const { work, tries } = failing(error, 9);

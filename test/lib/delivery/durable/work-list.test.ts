@@ -5,6 +5,7 @@ import { type Engine, maxOperations } from '../../../../lib/delivery/durable/eng
 import type { JobStore } from '../../../../lib/delivery/durable/store.ts';
 import { type WorkList, workThrough } from '../../../../lib/delivery/durable/work-list.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import type { PlatformClient } from '../../../../lib/platform/client/client.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
@@ -125,7 +126,11 @@ const exportOf = async (count: number, world: World) => {
     calls.push(orgUnitId);
     const kind = world.answer(name);
     if (kind === 'had') return {};
-    throw new MessageFailure(kind, `it is ${kind}`, kind === 'rejected' ? { refusal: { status: 404 } } : {});
+    throw new MessageFailure(
+      kind,
+      safe`it is ${kind}`,
+      kind === 'rejected' ? { refusal: { status: 404 } } : {},
+    );
   };
   const platform = { for: () => ({ call, download: call }) };
   const { engine, until } = engineIn(world);
@@ -234,7 +239,7 @@ test('of a step, so many items are under way at once; those that were not begun 
   const underWay = new Set<number>();
   let most = 0;
   const list: WorkList<number, number[]> = {
-    ...{ what: 'a test', nameOf: () => 'items', minPerStep: 10, maxWaitMs: hour },
+    ...{ what: safe`a test`, nameOf: () => 'items', minPerStep: 10, maxWaitMs: hour },
     noSum: () => [],
     add: (sum, more) => void sum.push(...more),
     inStep: ({ sum }, work) =>
@@ -249,7 +254,7 @@ test('of a step, so many items are under way at once; those that were not begun 
           return {
             left: item,
             answered: false,
-            failure: failureOf(new MessageFailure('throttled', 'later')),
+            failure: failureOf(new MessageFailure('throttled', safe`later`)),
           };
         sum.push(item);
         return { answered: true };
@@ -287,14 +292,14 @@ test('a later pass knows when the platform last answered, though its execution b
   const { services } = runWith({} as PlatformClient);
   let failures = 2;
   const list: WorkList<number, number[]> = {
-    ...{ what: 'a test', nameOf: () => 'items', minPerStep: 10, maxWaitMs: 3 * hour },
+    ...{ what: safe`a test`, nameOf: () => 'items', minPerStep: 10, maxWaitMs: 3 * hour },
     noSum: () => [],
     add: (sum, more) => void sum.push(...more),
     inStep: ({ sum }, work) =>
       work(async (item) => {
         // All but the last take more than four hours.
         if (item < 2) vi.setSystemTime(Date.now() + 2.1 * hour);
-        const failure = failureOf(new MessageFailure('unavailable', 'later'));
+        const failure = failureOf(new MessageFailure('unavailable', safe`later`));
         if (item === 2 && failures-- > 0) return { left: item, answered: false, failure };
         sum.push(item);
         return { answered: true };

@@ -17,6 +17,7 @@ import { type DeadLetter, nowhere, sqsMessageOf } from '../../../../lib/delivery
 import type { BackoffLimits } from '../../../../lib/message/backoff.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import type { Priority } from '../../../../lib/message/priority.ts';
+import { ownText, safe } from '../../../../lib/message/safe-text.ts';
 import { identityOf } from '../../../../lib/message/version.ts';
 import type { CallContext, Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged } from '../../../../lib/platform/client/operation.ts';
@@ -45,14 +46,19 @@ const putThing = acknowledged({
 });
 /** A call that has reached the platform, and may have had its effect. */
 const acted: CallReport = {
-  operation: 'put-thing',
-  call: 'PUT /things',
+  operation: safe`put-thing`,
+  call: safe`PUT /things`,
   status: undefined,
   durationMs: 1,
   mayHaveActed: true,
   priority: 'normal',
 };
-const listed: CallReport = { ...acted, operation: 'list-grade-objects', call: 'GET /grades/', status: 200 };
+const listed: CallReport = {
+  ...acted,
+  operation: safe`list-grade-objects`,
+  call: safe`GET /grades/`,
+  status: 200,
+};
 const act = ({ platform }: IntegrationContext, mayHaveActed = true) =>
   (platform as unknown as { act(acted: boolean): void }).act(mayHaveActed);
 
@@ -429,7 +435,7 @@ describe('a message that the ledger holds back', () => {
       },
     });
     const refuse = async () => {
-      throw new MessageFailure('rejected', 'not this one');
+      throw new MessageFailure('rejected', safe`not this one`);
     };
     const backoff = { minimumSeconds: 5, maximumSeconds: 1_800, random: () => 0 };
     const handle = container(refuse, { table: its, backoff });
@@ -502,8 +508,8 @@ test('the notes of a success are its reason, and files that it has not read to t
     await openFile('s3://bucket/one', 1);
     await openFile('s3://bucket/two', 1);
     expect(files.map(({ aborted }) => aborted)).toEqual([false, false]);
-    note('One thing');
-    note('another');
+    note(safe`One thing`);
+    note(safe`another`);
   };
   await container(run, { open })(recordOf('a'));
   expect(reports[0]?.reason).toBe('One thing; another');
@@ -535,7 +541,9 @@ describe('the time of an attempt', () => {
   ])('ends its calls: %s', async (_, times) => {
     const untilAborted = (): Promise<never> =>
       new Promise((_resolve, reject) => {
-        signals[0]?.addEventListener('abort', () => reject(new MessageFailure('unavailable', 'too long')));
+        signals[0]?.addEventListener('abort', () =>
+          reject(new MessageFailure('unavailable', safe`too long`)),
+        );
       });
     await container(untilAborted, times)(recordOf('a'));
     expect(outcomes()).toEqual(['waiting unavailable']);
@@ -596,10 +604,10 @@ describe('a message that must not be sent twice and left no outcome', () => {
       [look, 'open a'],
       `${since}: something is there that may be its effect`,
     ],
-    ['waits', new MessageFailure('unavailable', 'down'), 'waiting unavailable', [look, 'open a'], 'down'],
+    ['waits', new MessageFailure('unavailable', safe`down`), 'waiting unavailable', [look, 'open a'], 'down'],
     [
       'is for a person to decide as well',
-      new MessageFailure('missing-permission', 'may not read'),
+      new MessageFailure('missing-permission', safe`may not read`),
       'parked uncertain',
       [look, 'open a'],
       `${since}: may not read`,
@@ -651,7 +659,7 @@ describe('a message that must not be sent twice and left no outcome', () => {
     [
       'rejected',
       new PlatformError({
-        ...{ operation: putThing, call: 'POST /things', message: 'no', sent: true },
+        ...{ operation: putThing, call: safe`POST /things`, message: safe`no`, sent: true },
         refused: { status: 404, type: 'not-found' },
       }),
     ],
@@ -665,14 +673,20 @@ describe('a message that must not be sent twice and left no outcome', () => {
   const operation = { ...putThing, repeatable: false };
   const failing = (more: object) => async (_: string, context: IntegrationContext) => {
     act(context);
-    throw new PlatformError({ operation, call: 'POST /things', message: 'failed', sent: true, ...more });
+    throw new PlatformError({
+      operation,
+      call: safe`POST /things`,
+      message: safe`failed`,
+      sent: true,
+      ...more,
+    });
   };
 
   test('is unknown where one of its calls may have acted, and undone where none has', async () => {
     const mayHaveActed = [false, true, false];
     const calls = async (_: string, context: IntegrationContext) => {
       for (const each of mayHaveActed) act(context, each);
-      throw new MessageFailure('rejected', 'no');
+      throw new MessageFailure('rejected', safe`no`);
     };
     await container(calls, { repeatable: false })(recordOf('a'));
     mayHaveActed.splice(1, 1);
@@ -704,7 +718,7 @@ describe('what was created without an answer, on a resource of which others chan
   const unanswered = async (_: string, context: IntegrationContext) => {
     act(context);
     const operation = { ...putThing, repeatable: false };
-    throw new PlatformError({ operation, call: 'POST /things', message: 'failed', sent: true });
+    throw new PlatformError({ operation, call: safe`POST /things`, message: safe`failed`, sent: true });
   };
   const resource = () => 'try-out/shared';
   const creating: Partial<Integration<Data>> = {
@@ -806,7 +820,7 @@ describe('a letter of which nobody knows whether it was done', () => {
   const operation = { ...putThing, repeatable: false };
   const unanswered = async (_: string, context: IntegrationContext) => {
     act(context);
-    throw new PlatformError({ operation, call: 'POST /things', message: 'failed', sent: true });
+    throw new PlatformError({ operation, call: safe`POST /things`, message: safe`failed`, sent: true });
   };
   const once = { repeatable: false };
   const lookingIn = (found: 'found' | 'absent' | 'unclear'): Partial<Integration<Data>> => ({
@@ -898,8 +912,8 @@ describe('what the platform said when no outcome was left', () => {
     act(context);
     throw new PlatformError({
       operation: { ...putThing, repeatable: false },
-      call: 'POST /things',
-      message: 'failed',
+      call: safe`POST /things`,
+      message: safe`failed`,
       ...(refused && { refused }),
       sent: true,
     });
@@ -925,7 +939,7 @@ describe('what the platform said when no outcome was left', () => {
   test('is beside what stops everybody from looking, which a person has to mend first', async () => {
     await container(silent({ status: 500, ...words }), once)(recordOf('a'));
     const look = async () => {
-      throw new MessageFailure('credentials', 'The key is wrong', { remedy: 'Mend the key.' });
+      throw new MessageFailure('credentials', safe`The key is wrong`, { remedy: 'Mend the key.' });
     };
     nowMs += day;
     await container(well, { ...once, verify: { subject: () => 'a thing', look } })(received(21, day));
@@ -941,7 +955,7 @@ describe('what the platform said when no outcome was left', () => {
     const look = async () => {
       const read = { ...putThing, method: 'GET', repeatable: true } as const;
       throw new PlatformError({
-        ...{ operation: read, call: 'GET /things', message: 'failed', sent: true },
+        ...{ operation: read, call: safe`GET /things`, message: safe`failed`, sent: true },
         refused: { status: 503, title: 'Maintenance', retryAfterSeconds: 77 },
       });
     };
@@ -963,7 +977,7 @@ describe('what the platform said when no outcome was left', () => {
   test('is written whole where it just fits, and cut where it is longer by one', () => {
     const refusal = (length: number) =>
       writtenRefusal({
-        ...{ kind: 'uncertain', message: 'm', remedy: '', status: 500 },
+        ...{ kind: 'uncertain', message: safe`m`, remedy: '', status: 500 },
         ...{ title: 't'.repeat(length), detail: 'd'.repeat(400) },
       });
     const room = 600 - refusal(0).length;
@@ -1075,7 +1089,7 @@ describe('what becomes of a message in one attempt', () => {
     const run = async (_: string, context: IntegrationContext) => {
       story.push(context.fields.join());
       act(context);
-      context.note('One thing');
+      context.note(safe`One thing`);
     };
     const fields = () => ['grade', 'comments'];
     expect(await attempted(recordOf('a'), run, { fields, leftMs: 40 * second })).toEqual({
@@ -1120,7 +1134,7 @@ describe('what becomes of a message in one attempt', () => {
 
   test('is a letter that is told as a defect where that is one, and no other is', async () => {
     const defect = new TypeError('x');
-    const refused = new MessageFailure('rejected', 'no', { remedy: 'Do this.' });
+    const refused = new MessageFailure('rejected', safe`no`, { remedy: 'Do this.' });
     expect(await attempted(recordOf('a'), async () => Promise.reject(defect))).toEqual({
       ...{ ...read, outcome: 'parked' },
       failure: {
@@ -1166,7 +1180,12 @@ describe('what becomes of a message in one attempt', () => {
     const { ledger } = servicesWith({});
     const run = async (_: string, context: IntegrationContext) => {
       act(context);
-      throw new PlatformError({ operation: putThing, call: 'POST /things', message: 'failed', sent: true });
+      throw new PlatformError({
+        operation: putThing,
+        call: safe`POST /things`,
+        message: safe`failed`,
+        sent: true,
+      });
     };
     const services = { ledger: ledger && { ...ledger, lateEffectMs: 60_100 } };
     const more = { services, repeatable: false, verify: { subject: () => 'it' } };
@@ -1199,7 +1218,8 @@ describe('what becomes of a message in one attempt', () => {
       expect(await listOf(7, () => false)).toEqual(midterm);
       nowMs += 5_001;
       expect(await listOf(7, () => false)).toEqual(midterm);
-      note((await context.readSecret('users/7', z.strictObject({ key: z.string() }))).key);
+      const { key } = await context.readSecret(safe`users/7`, z.strictObject({ key: z.string() }));
+      note(ownText(key));
       await context.mustBeCurrent({ fields: { whole: 'x' }, changedMs: 0 });
       await context.openFile('s3://files/one', limits.fileBytes);
       over.abort();
@@ -1256,7 +1276,7 @@ describe('what becomes of a message in one attempt', () => {
       const asked: unknown[] = [];
       const fanOut: Services['fanOut'] = async (...about) => {
         asked.push(about);
-        return '3 events';
+        return safe`3 events`;
       };
       const services = { fanOut };
       const done = { ...unread, outcome: 'done', reason: '3 events' };
@@ -1276,7 +1296,7 @@ describe('what becomes of a message in one attempt', () => {
     });
 
     test('is that of their reading where that fails, and a letter where nothing reads them', async () => {
-      const down = new MessageFailure('unavailable', 'down', { remedy: 'Wait.' });
+      const down = new MessageFailure('unavailable', safe`down`, { remedy: 'Wait.' });
       const failure = { kind: 'unavailable', message: 'down', remedy: 'Wait.' };
       expect(
         await attempted(notice, well, { services: { fanOut: async () => Promise.reject(down) } }),
@@ -1312,7 +1332,7 @@ describe('what becomes of a message in one attempt', () => {
         then();
         if (refused)
           throw new PlatformError({
-            ...{ operation: putThing, call: 'PUT /things', message: 'no', sent: true, refused },
+            ...{ operation: putThing, call: safe`PUT /things`, message: safe`no`, sent: true, refused },
           });
       },
     });

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import type { Settlement } from '../../../../lib/delivery/handle/attempt.ts';
 import { deskNoteOf } from '../../../../lib/delivery/handle/desk-note.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 
 const startedMs = Date.UTC(2026, 2, 1, 12);
 const body = JSON.stringify({
@@ -29,7 +30,7 @@ const noteOf = (
   return deskNoteOf(integration, { record, delivery }, settlement);
 };
 const waiting = (more: Partial<Extract<Settled, { outcome: 'waiting' }>> = {}): Settled => ({
-  ...{ ...about, outcome: 'waiting', seconds: 30, reason: 'It waits' },
+  ...{ ...about, outcome: 'waiting', seconds: 30, reason: safe`It waits` },
   ...more,
 });
 const text = (stringValue: string) => ({ stringValue, dataType: 'String' }) as const;
@@ -37,11 +38,17 @@ const text = (stringValue: string) => ({ stringValue, dataType: 'String' }) as c
 describe('what operators see of a message', () => {
   test('is why it waits, until when, and what it is about', () => {
     const failure = {
-      ...{ kind: 'throttled' as const, message: 'No', remedy: 'Do this.', status: 429, operation: 'PUT /x' },
+      ...{
+        kind: 'throttled' as const,
+        message: safe`No`,
+        remedy: 'Do this.',
+        status: 429,
+        operation: safe`PUT /x`,
+      },
     };
     const call = { call: 'GET /y', status: 200 } as never;
     const ids = { userId: 301 };
-    const reason = 'It could not open ‹jane.pdf› yet';
+    const reason = safe`It could not open ‹jane.pdf› yet`;
     const note = noteOf(waiting({ failure, reason, ids, calls: [call] }), {
       attributes: { history: text('edited') },
     });
@@ -88,7 +95,7 @@ describe('what operators see of a message', () => {
   });
 
   test('is nothing of a letter, nor of a first receipt that ends the message, unless its sender asks', () => {
-    const failure = { kind: 'rejected' as const, message: 'No', remedy: 'Do this.' };
+    const failure = { kind: 'rejected' as const, message: safe`No`, remedy: 'Do this.' };
     expect(noteOf({ ...about, outcome: 'parked', failure })).toBeUndefined();
     expect(noteOf({ ...about, outcome: 'done' }, { attempts: 1 })).toBeUndefined();
     expect(noteOf(waiting(), { attempts: 1 })).toMatchObject({ outcome: 'waiting' });

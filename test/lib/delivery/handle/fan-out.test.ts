@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { createFanOut, placeAttribute } from '../../../../lib/delivery/handle/fan-out.ts';
 import type { NamedObject } from '../../../../lib/message/envelope.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import type { Outgoing } from '../../../../lib/message/sqs-limits.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { waitLimitMs } from '../../../limits.ts';
@@ -118,11 +119,23 @@ test('a place that nobody wrote here counts as none', async () => {
   expect(sent).toEqual(lines(2));
 });
 
+test.each(['Jane Doe got 7', 'line 1 is not UTF-8: Jane Doe'])(
+  'a place whose sender has put other words into it counts as none: %s',
+  async (problem) => {
+    await put('events/try-out/place', lines(2).join('\n'));
+    const place = { file: 0, etag: '', byte: 0, line: 1, isList: false, sent: 0, unsent: 1, problem };
+    const { sent } = await workedOff(['place'], {
+      [placeAttribute]: { DataType: 'String', StringValue: JSON.stringify(place) },
+    });
+    expect(sent).toEqual(lines(2));
+  },
+);
+
 test('where SQS does not take a message, nothing is held for done', async () => {
   await put('events/try-out/refused', lines(200).join('\n'));
   const fanOut = start(async () => {
     await sleep(1);
-    throw new MessageFailure('unavailable', 'SQS did not take 1 of 80 messages');
+    throw new MessageFailure('unavailable', safe`SQS did not take 1 of 80 messages`);
   });
   const failed = fanOut([objectOf('refused')], { record: recordOf(), signal, untilMs: 1 });
   await expect(failed).rejects.toMatchObject({ kind: 'unavailable' });
@@ -247,6 +260,31 @@ describe('a file with what cannot be sent', () => {
       },
       bodies: ['{"id":1}', '{"id":2}'],
     });
+  });
+});
+
+test.each<[string, string | Uint8Array, string]>([
+  ['no-utf', Buffer.from([0x22, 0xfc, 0x22]), 'line 1 is not UTF-8'],
+  ['sign', '"\uFFFF"', 'line 1 holds U+FFFF, a character that SQS does not accept'],
+  [
+    'long-line',
+    'x'.repeat(1_040_000),
+    'line 1 is larger than 1,032,192 bytes, the most that its queue accepts',
+  ],
+  [
+    'other',
+    `{"source":"aws.s3","account":"1","detail-type":"Object Created","detail":{"bucket":{"name":"b"},"object":{"key":"k"}}}`,
+    'line 1 is itself a notice of a file',
+  ],
+  ['behind', '[{"id":1}] x', 'line 1 comes after the end of the list'],
+  ['unclosed', '[{"id":1}', 'line 1 is the end of the file, but the list is not closed'],
+])('the letter names what is wrong though other messages send the rest: %s', async (key, text, problem) => {
+  await put(`events/try-out/${key}`, text);
+  await put('events/try-out/after-it', lines(400).join('\n'));
+  await expect(workedOff([key, 'after-it'])).rejects.toMatchObject({
+    message: expect.stringMatching(
+      `^‹s3://files/events/try-out/${key}›: ${problem.replace('+', '\\+')}; 40[01] events`,
+    ),
   });
 });
 

@@ -19,6 +19,7 @@ import type { Ledger, Verdict } from '../../../../lib/delivery/ledger/ledger.ts'
 import { type DeadLetter, letterOf } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { isRetried } from '../../../../lib/message/failure-kinds.ts';
+import { ownText, safe } from '../../../../lib/message/safe-text.ts';
 import type { CallContext, Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged, type Operation } from '../../../../lib/platform/client/operation.ts';
 import type { Pace } from '../../../../lib/platform/client/pace/pace.ts';
@@ -95,9 +96,9 @@ const worldWith = (more: Partial<Services>) => {
       for: (attempt) => {
         attempts.push(attempt);
         const call: Platform['call'] = async <Answer>({ name, method }: Operation<Answer>) => {
-          const said = `${method} /svc/api/le/1.82/things/1`;
+          const said = safe`${method} /svc/api/le/1.82/things/1`;
           attempt.onCall({
-            operation: name,
+            operation: ownText(name),
             call: said,
             status: 200,
             durationMs: 12,
@@ -154,8 +155,8 @@ const failedIds = ({ batchItemFailures }: SQSBatchResponse) =>
 const refusedBy = (refused: RefusedCall) =>
   new PlatformError({
     operation: putThing,
-    call: 'PUT /svc/api/le/1.82/things/1',
-    message: `answered with ${refused.status}`,
+    call: safe`PUT /svc/api/le/1.82/things/1`,
+    message: safe`answered with ${refused.status}`,
     refused,
     sent: true,
   });
@@ -186,7 +187,7 @@ describe('a batch', () => {
     unavailable: throwing(refusedBy({ status: 503 })),
     credentials: throwing(refusedBy({ status: 401 })),
     defect: throwing(undefined),
-    invalid: throwing(new MessageFailure('invalid', 'a file is not what it says')),
+    invalid: throwing(new MessageFailure('invalid', safe`a file is not what it says`)),
   };
   const run: Run = (say, context) => fates[say.split(' ')[0]!]!(say, context);
   const waits = (fate: string) => isRetried(fate);
@@ -343,7 +344,7 @@ test.each([
 ])('what a letter holds of a forbidden field %s', async (_, data, told) => {
   const { letters, queues } = fakeQueues();
   const { services } = worldWith({ queues });
-  const run = throwing(new MessageFailure('rejected', 'no', { remedy: 'Do this.' }));
+  const run = throwing(new MessageFailure('rejected', safe`no`, { remedy: 'Do this.' }));
   const body = bodyOf('', { data });
   await handlerOf(integrationOf(run, { forbidden: ['secret', 'theSecret'] }), () => services)(
     { Records: [recordOf(body)] },
@@ -371,7 +372,7 @@ test.each([
   const { services, reports } = worldWith({ incidents });
   const run: Run = async (_say, { platform }) => {
     await platform.call(putThing, { path: { id: 1 } });
-    throw new MessageFailure('rejected', 'no such file as ‹jane.pdf›');
+    throw new MessageFailure('rejected', safe`no such file as ‹jane.pdf›`);
   };
   const { attributes } = recordOf('');
   const record = recordOf(bodyOf('a'), {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { unlessSeen } from '../../../../lib/delivery/handle/read-back.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 
-const unclear = new MessageFailure('unexpected-answer', 'It answered “Done”', { remedy: 'Look there.' });
-const refused = new MessageFailure('rejected', 'No');
+const unclear = new MessageFailure('unexpected-answer', safe`It answered “Done”`, { remedy: 'Look there.' });
+const refused = new MessageFailure('rejected', safe`No`);
 
 describe('a call whose answer does not confirm success', () => {
   const outcomeOf = (look: () => Promise<boolean>, error: Error = unclear) =>
@@ -33,7 +34,7 @@ describe('a call whose answer does not confirm success', () => {
   });
 
   test('waits if the platform cannot be asked now', async () => {
-    const later = new MessageFailure('unavailable', 'Later');
+    const later = new MessageFailure('unavailable', safe`Later`);
     expect(await outcomeOf(() => Promise.reject(later))).toBe(later);
   });
 

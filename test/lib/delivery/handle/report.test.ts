@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Settlement } from '../../../../lib/delivery/handle/attempt.ts';
 import { report } from '../../../../lib/delivery/handle/report.ts';
 import type { Failure } from '../../../../lib/message/failure.ts';
+import { ownText, safe } from '../../../../lib/message/safe-text.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
 import { servicesForTests } from './services-for-tests.ts';
 
@@ -39,19 +40,26 @@ const toldOf = (
 };
 
 const callOf = (name: string, status: number, durationMs: number): CallReport => ({
-  ...{ operation: name, call: `PUT /${name}`, status, durationMs, mayHaveActed: true, priority: 'normal' },
+  ...{
+    operation: ownText(name),
+    call: safe`PUT /${ownText(name)}`,
+    status,
+    durationMs,
+    mayHaveActed: true,
+    priority: 'normal',
+  },
 });
 const calls = [callOf('one', 200, 10.4), callOf('none', 200, 1), callOf('two', 204, 19.3)];
 const failure: Failure = {
-  ...{ kind: 'rejected', message: 'There is no ‹jane.pdf›', remedy: 'Look for ‹jane.pdf›.' },
-  ...{ operation: 'GET /three', status: 404, requestId: '0f6c1a52' },
+  ...{ kind: 'rejected', message: safe`There is no ‹jane.pdf›`, remedy: 'Look for ‹jane.pdf›.' },
+  ...{ operation: safe`GET /three`, status: 404, requestId: '0f6c1a52' },
 };
 const since = { durationMs: 600, ageSeconds: 90, waitedSeconds: 60 };
 
 test('what is done is told with its last call, and with the time that it took without waiting for its turn', () => {
   const settlement: Settled = {
     outcome: 'done',
-    reason: 'It is new',
+    reason: safe`It is new`,
     eventId: 'event-2',
     calls,
     turnMs: 250,
@@ -84,12 +92,12 @@ test('what is parked is told with its failure, and with no name of a file in it'
 });
 
 test('what waits unread is told with its time, and without the id that was not read', () => {
-  const unsaid: Failure = { kind: 'unavailable', message: '', remedy: 'Wait.' };
+  const unsaid: Failure = { kind: 'unavailable', message: safe``, remedy: 'Wait.' };
   const settlement: Settled = {
     ...{
       outcome: 'waiting',
       seconds: 77,
-      reason: '',
+      reason: safe``,
       failure: unsaid,
       eventId: undefined,
       calls: [],

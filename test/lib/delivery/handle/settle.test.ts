@@ -8,6 +8,7 @@ import { settle } from '../../../../lib/delivery/handle/settle.ts';
 import type { Ledger, Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { platformId } from '../../../../lib/message/message.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import type { Platform } from '../../../../lib/platform/client/client.ts';
 import { servicesForTests } from './services-for-tests.ts';
 
@@ -23,7 +24,7 @@ beforeEach(() => {
   story = [];
 });
 
-const lost = () => Promise.reject(new MessageFailure('unavailable', 'It is lost', { remedy: 'Wait.' }));
+const lost = () => Promise.reject(new MessageFailure('unavailable', safe`It is lost`, { remedy: 'Wait.' }));
 /** A ledger with this verdict on receipts, which locks everything else. */
 const ledgerWith = (verdict: object, more: Partial<Ledger> = {}): Ledger => ({
   lateEffectMs: 0,
@@ -106,7 +107,7 @@ const unread = { eventId: undefined, calls: [], turnMs: 0 };
 
 const refusing = {
   run: async () => {
-    throw new MessageFailure('rejected', 'It is wrong', { remedy: 'Correct it.' });
+    throw new MessageFailure('rejected', safe`It is wrong`, { remedy: 'Correct it.' });
   },
 };
 const letterOf = (more: object, failure: object) => ({

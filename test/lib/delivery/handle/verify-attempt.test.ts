@@ -3,6 +3,7 @@ import type { Integration, IntegrationContext } from '../../../../lib/delivery/h
 import { wasDone, writtenRefusal } from '../../../../lib/delivery/handle/verify-attempt.ts';
 import type { Unresolved } from '../../../../lib/delivery/ledger/judge.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { ownText, safe } from '../../../../lib/message/safe-text.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 
 type Data = { say: string };
@@ -19,7 +20,7 @@ const accepted = { acceptedUnverified: true };
 const refused = {
   refusal: '{"status":500,"operation":"POST /things","message":"answered with 500","title":"Oh"}',
 };
-const words = { status: 500, title: 'Oh', operation: 'POST /things' };
+const words = { status: 500, title: 'Oh', operation: safe`POST /things` };
 
 const lookedAt = async (verify: Verify | undefined, unresolved: Partial<Unresolved>) => {
   const integration = { verify } as unknown as Integration<Data>;
@@ -67,7 +68,7 @@ test.each<[string, Verify | undefined, Partial<Unresolved>, string, string]>([
     ...([hidden, { changedSince: ['size', 'name'], ...refused }, ' (answered with 500)', 'thing a'] as const),
   ],
   ['Unexpected Error', failing(new Error('x')), {}, '', 'thing a'],
-  ['It is wrong', failing(new MessageFailure('rejected', 'It is wrong')), {}, '', 'thing a'],
+  ['It is wrong', failing(new MessageFailure('rejected', safe`It is wrong`)), {}, '', 'thing a'],
 ])('is for a person where %s', async (why, verify, unresolved, said, subject) => {
   expect(await lookedAt(verify, unresolved)).toEqual({
     ...(unresolved.refusal && words),
@@ -91,7 +92,7 @@ test.each([
 });
 
 test('what keeps everybody from looking is told as it is, with the answer to the attempt if there was one', async () => {
-  const failure = new MessageFailure('throttled', 'Too many calls', {
+  const failure = new MessageFailure('throttled', safe`Too many calls`, {
     ...{ remedy: 'Wait.', refusal: { status: 429, retryAfterSeconds: 77 } },
   });
   const alone = { kind: 'throttled', message: 'Too many calls', remedy: 'Wait.' };
@@ -104,20 +105,25 @@ test('what keeps everybody from looking is told as it is, with the answer to the
     remedy: 'Wait. Before it is sent again, thing a is looked up.',
   };
   expect(await lookedAt(failing(failure), refused)).toEqual({ ...both, retryAfterSeconds: 77 });
-  const plain = new MessageFailure('throttled', 'Too many calls', { remedy: 'Wait.' });
+  const plain = new MessageFailure('throttled', safe`Too many calls`, { remedy: 'Wait.' });
   expect(await lookedAt(failing(plain), refused)).toEqual(both);
 });
 
 test('a refusal is written with what is known of it alone', () => {
-  const failure = { kind: 'unavailable', message: 'answered with 500', remedy: 'Wait.', ...words } as const;
+  const failure = {
+    kind: 'unavailable',
+    message: safe`answered with 500`,
+    remedy: 'Wait.',
+    ...words,
+  } as const;
   expect(writtenRefusal({ ...failure, retryAfterSeconds: 7 })).toBe(refused.refusal);
 });
 
 test('a refusal is written as short as it must be, and without half a sign', () => {
   const refusalOf = (sign: string, length = 500) => {
-    const text = sign.repeat(length);
+    const text = ownText(sign.repeat(length));
     const written = writtenRefusal({
-      ...{ kind: 'rejected', message: text, remedy: 'r', status: 500, operation: 'POST /things' },
+      ...{ kind: 'rejected', message: text, remedy: 'r', status: 500, operation: safe`POST /things` },
       ...{ type: text, title: text, detail: text, required: text, requestId: text },
     });
     return JSON.parse(written);

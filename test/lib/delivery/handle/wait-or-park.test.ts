@@ -8,6 +8,7 @@ import {
 } from '../../../../lib/delivery/handle/wait-or-park.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { type FailureKind, failureKindNames, isRetried } from '../../../../lib/message/failure-kinds.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import { limitsForTests } from './services-for-tests.ts';
 
 const hour = 3_600_000;
@@ -26,7 +27,7 @@ const deliveryOf = (attempts: number, waitedMs = 0, ageMs = waitedMs): Delivery 
   ...{ attempts, replays: 0 },
 });
 const failureWith = (kind: FailureKind, retryAfterSeconds?: number) => ({
-  ...{ kind, message: 'why', remedy: 'Do this.' },
+  ...{ kind, message: safe`why`, remedy: 'Do this.' },
   ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
 });
 
@@ -180,7 +181,7 @@ describe('a message whose turn has not come', () => {
 
 test('a message whose letter cannot be written waits by backoff, and tells of both failures', () => {
   const failure = { ...failureWith('throttled', 5), status: 429 };
-  const unwritten = new MessageFailure('aws-refused', 'SQS refuses', { remedy: 'Allow it.' });
+  const unwritten = new MessageFailure('aws-refused', safe`SQS refuses`, { remedy: 'Allow it.' });
   expect(afterUnwrittenLetter({ failure, unwritten }, deliveryOf(3), limits)).toEqual({
     ...{ outcome: 'waiting', seconds: 40 },
     reason: 'No letter could be written for this failure: why. SQS refuses',

@@ -12,7 +12,7 @@ const grade = ['grade/2001/5001/301', 'grade', '{"GradeObjectType":1,"PointsNume
 let server: Awaited<ReturnType<typeof startSecretsManager>>;
 let client: SecretsManagerClient;
 let nowMs = 0;
-let warnings: { text: string; facts: Record<string, string> }[] = [];
+let warnings: { text: string; facts: Record<string, string | number> }[] = [];
 
 beforeAll(async () => {
   server = await startSecretsManager(secrets);

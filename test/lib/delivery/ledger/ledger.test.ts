@@ -33,7 +33,7 @@ let resources = 0;
 let resource = '';
 /** The calls of DynamoDB that were made. */
 let calls: string[] = [];
-let warnings: { text: string; facts: Record<string, string> }[] = [];
+let warnings: { text: string; facts: Record<string, string | number> }[] = [];
 
 beforeEach(() => {
   nowMs = start;
@@ -543,7 +543,7 @@ describe('a ledger that fails', () => {
     expect(warnings).toEqual([
       {
         text: 'the outcome of a message could not be written: it stays on its queue',
-        facts: { resource, error: 'InternalServiceError' },
+        facts: { error: 'InternalServiceError' },
       },
     ]);
     expect(await word(here, nonRepeatable())).toBe('busy 120');

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import {
   type Credential,
   type Credentials,
@@ -90,7 +91,7 @@ describe('a credential', () => {
 
 describe('the path of a call with its query', () => {
   const pathWith = (query: [string, string][], signatures: Record<string, string>) =>
-    signedPath({ method: 'GET', path: '/a', call: 'GET /a', query }, { query: signatures, headers: {} });
+    signedPath({ method: 'GET', path: '/a', call: safe`GET /a`, query }, { query: signatures, headers: {} });
 
   test.each<[[string, string][], Record<string, string>, string]>([
     [[], {}, '/a'],

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import type { Credentials } from '../../../../lib/platform/auth/auth.ts';
 import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 import { type Asked as AskedCall, resultOf } from '../../../../lib/platform/client/check-answer.ts';
@@ -476,7 +477,7 @@ describe('how an answer is checked', () => {
   type Answered = Partial<Parameters<typeof resultOf>[1]>;
   const ask = (operation: Operation<unknown>, input: AskedCall<unknown>['input'], answered: Answered) =>
     resultOf(
-      { operation, input, call: 'PUT /x', sensitiveValues: () => ['the-very-secret-value'] },
+      { operation, input, call: safe`PUT /x`, sensitiveValues: () => ['the-very-secret-value'] },
       { status: 200, headers: {}, text: '', ...answered },
     );
   /** What is wrong with an answer; `done` where nothing is. */

@@ -7,6 +7,7 @@ import {
   needsDecision,
   needsPerson,
 } from '../../../../lib/message/failure-kinds.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import { resultOf } from '../../../../lib/platform/client/check-answer.ts';
 import { failureOf, problemsIn } from '../../../../lib/platform/client/failure-of.ts';
 import { isFileAnswer, type Operation } from '../../../../lib/platform/client/operation.ts';
@@ -14,7 +15,7 @@ import { PlatformError } from '../../../../lib/platform/client/platform-error.ts
 import { operations as everyOperation } from '../../../../lib/platform/resources/operations.ts';
 import { clientAt, errorOf, nobody, operations } from '../servers.ts';
 
-const call = 'GET /svc/api/lp/1.49/things/1';
+const call = safe`GET /svc/api/lp/1.49/things/1`;
 type Given = { status?: number; type?: string; headers?: Record<string, string>; cutBy?: Error };
 
 /** How an answer fails a call that may be sent twice, and one that must not. */
@@ -258,17 +259,17 @@ describe('what a failure tells', () => {
 
   test('is the path without its slash if it has one, and the message if a 404 names what is missing', () => {
     const refused = { status: 404, form: 'nothing' as const };
-    const facts = { operation: operations.read, call: `${call}/`, refused, sent: true, message: '' };
+    const facts = { operation: operations.read, call: safe`${call}/`, refused, sent: true, message: safe`` };
     expect(failureOf(new PlatformError(facts)).remedy).toBe(path('no slash', 'things/1/'));
     const missing = '{"title":"Resource Not Found","detail":"User not found"}';
     expect(first(missing, { status: 404 })?.remedy).toMatch(/^Correct what the platform names/);
   });
 
   test('is the credential that was refused, if that is why the call failed', () => {
-    const credential = { message: 'The secret x is refused', remedy: 'Change the secret x.' };
+    const credential = { message: safe`The secret x is refused`, remedy: 'Change the secret x.' };
     const refused = (status: number) => {
       const facts = { operation: operations.read, call, refused: { status, form: 'nothing' as const } };
-      const error = new PlatformError({ ...facts, sent: true, message: '' });
+      const error = new PlatformError({ ...facts, sent: true, message: safe`` });
       error.credential = credential;
       return failureOf(error);
     };
@@ -312,7 +313,7 @@ describe('what a failure tells', () => {
     [{ sent: true, operation: operations.read, unexpected: true }, 'unexpected-answer'],
     [{ turnInSeconds: 7 }, 'throttled', { retryAfterSeconds: 7 }],
   ])('without an answer follows from whether it was sent: %j', (facts, kind, more = {}) => {
-    const given = { operation: operations.once, call, sent: false, message: 'm', ...facts };
+    const given = { operation: operations.once, call, sent: false, message: safe`m`, ...facts };
     const { remedy, ...failure } = failureOf(new PlatformError(given));
     expect(failure).toEqual({ kind, message: `${call}: m`, operation: call, ...more });
   });
@@ -323,26 +324,26 @@ describe('a failure that its thrower knows', () => {
 
   test.each(kinds)('keeps its kind, its cause and its refusal, and has a remedy: %s', (kind) => {
     const cause = new Error('why');
-    const error = new MessageFailure(kind, 'What happened', { cause });
+    const error = new MessageFailure(kind, safe`What happened`, { cause });
     expect(error).toMatchObject({ name: 'MessageFailure', cause, refusal: {} });
     const remedy = expect.stringMatching(/\w{3}.*\.$/);
     expect(failureOf(error)).toEqual({ kind, message: 'What happened', remedy });
     const refusal = { status: 409, title: 'Conflict' };
     const told = { remedy: 'Do this.', detail: 'x', refusal };
-    expect(failureOf(new MessageFailure(kind, 'x', told))).toEqual({
+    expect(failureOf(new MessageFailure(kind, safe`x`, told))).toEqual({
       ...{ kind, message: 'x', remedy: 'Do this.', detail: 'x', ...refusal },
     });
   });
 
   test('has the problems of its fields, or is one problem by itself', () => {
-    const problems = [{ field: 'time', problem: 'is missing' }, { problem: 'the body is empty' }];
+    const problems = [{ field: safe`time`, problem: safe`is missing` }, { problem: safe`the body is empty` }];
     const invalid = new InvalidMessage(problems);
     expect(invalid.name).toBe('InvalidMessage');
     expect(failureOf(invalid)).toMatchObject({
       ...{ kind: 'invalid', message: 'The message is not valid: time: is missing; the body is empty' },
     });
     expect(problemsIn(invalid)).toEqual(problems);
-    expect(problemsIn(new MessageFailure('rejected', 'No'))).toEqual([{ problem: 'No' }]);
+    expect(problemsIn(new MessageFailure('rejected', safe`No`))).toEqual([{ problem: 'No' }]);
   });
 
   test('waits, is for a person to decide, or calls one, by its kind alone', () => {

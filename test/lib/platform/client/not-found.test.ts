@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import { isNotFound, undefinedIfNotFound } from '../../../../lib/platform/client/not-found.ts';
 import type { Operation } from '../../../../lib/platform/client/operation.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
@@ -8,7 +9,7 @@ type Given = Partial<RefusedCall> | undefined;
 
 const errorOf = (refused: Given, operation: Operation<unknown> = operations.read) =>
   new PlatformError({
-    ...{ operation, call: 'GET /svc/api/lp/1.49/things/1', sent: true, message: '' },
+    ...{ operation, call: safe`GET /svc/api/lp/1.49/things/1`, sent: true, message: safe`` },
     ...(refused && { refused: { status: 404, form: 'error', ...refused } }),
   });
 

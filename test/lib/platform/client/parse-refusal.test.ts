@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import {
   anchorOf,
   errorNameIn,
@@ -658,7 +659,7 @@ describe('what a refusal means', () => {
   const errorWith = (repeatable: boolean, refused: RefusedCall | undefined, sent = true) =>
     new PlatformError({
       operation: repeatable ? operations.repeatable : operations.once,
-      ...{ call: 'PUT /x', message: 'm', refused, sent },
+      ...{ call: safe`PUT /x`, message: safe`m`, refused, sent },
     });
   const before = [400, 401, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 428, 429, 431];
 
@@ -687,7 +688,7 @@ describe('what a refusal means', () => {
 
   test('is known to nobody where nothing else is told', () => {
     const cause = new Error('why');
-    const facts = { operation: operations.once, call: 'POST /x', message: 'm', sent: true };
+    const facts = { operation: operations.once, call: safe`POST /x`, message: safe`m`, sent: true };
     const error = new PlatformError({ ...facts, cause });
     expect(error).toMatchObject({ ...facts, cause, name: 'PlatformError' });
     expect(error).toMatchObject({ refused: undefined, acceptedUnverified: false, unexpected: false });
@@ -800,7 +801,7 @@ describe('what a refusal means', () => {
     ['repeatable', of(404, { form: 'error', title: 'User not found' }), undefined, true],
     ['repeatable', of(404, { form: 'error', title: 'Not Found' }), undefined, false],
   ])('is that a resource does not exist: %s %j %s', async (name, refused, resource, isAbsent) => {
-    const facts = { operation: operations[name], call: 'x', message: 'm', refused, sent: true };
+    const facts = { operation: operations[name], call: safe`x`, message: safe`m`, refused, sent: true };
     const call = undefinedIfNotFound(Promise.reject(new PlatformError(facts)), resource);
     expect(await call.catch((error: unknown) => error)).toEqual(
       isAbsent ? undefined : expect.any(PlatformError),

@@ -56,9 +56,11 @@ describe('a submission is looked for', () => {
 });
 
 const scope = 'Insufficient scope to call API. Required: dropbox:folders:read';
+const person = 'Insufficient scope to call API. Required: jane.doe ';
 test.each([
   [200, '[]', /^answered with a success, but does not show the files$/],
   [403, scope, /could not be read: GET \S+ answered with 403; reading requires dropbox:folders:read$/],
+  [403, person, /could not be read: GET \S+ answered with 403$/],
 ])('a submission that was taken, and then is not shown, is told with the reason: %i %s', async (...row) => {
   const [status, body, message] = row;
   const { url } = await answering(({ method }) => (method === 'POST' ? {} : { status, body }));

@@ -22,7 +22,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
-import { traced } from '../../../../lib/runtime/aws/error.ts';
+import { errorName, traced } from '../../../../lib/runtime/aws/error.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 
 const serve = async (listener: RequestListener): Promise<string> => {
@@ -206,4 +206,12 @@ describe('what passes', () => {
       'unavailable',
     );
   });
+});
+
+test.each([
+  [Object.assign(new Error('x'), { name: 'KMS.DisabledException' }), 'KMS.DisabledException'],
+  [Object.assign(new Error('x'), { name: 'no, Jane' }), 'Error'],
+  ['Jane', 'string'],
+])('the name of an error is one word, as a proxy may write any text there: %s', (error, name) => {
+  expect(errorName(error)).toBe(name);
 });

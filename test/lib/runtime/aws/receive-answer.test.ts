@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { describe, expect, test } from 'vitest';
+import { ownText } from '../../../../lib/message/safe-text.ts';
 import {
   connectionFailure,
   maxErrorBytes,
@@ -189,5 +190,5 @@ test.each([
   ['UND_ERR_CONNECT_TIMEOUT', 'no connection (UND_ERR_CONNECT_TIMEOUT)'],
   ['ECONNRESET', 'cut off before the answer was complete (ECONNRESET)'],
 ])('after %s there is %s', (code, told) => {
-  expect(connectionFailure(code)).toBe(told);
+  expect(connectionFailure(ownText(code))).toBe(told);
 });

@@ -1,3 +1,4 @@
+import type { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
 import { deleteAll, hideAll, sendAll } from '../../../../lib/runtime/aws/sqs.ts';
 import { type Office, officesForTests } from '../../show/cli/office.ts';
@@ -74,6 +75,14 @@ describe('sending many messages', () => {
       { body: 'bad \u0000', attributes: {} },
     ];
     expect([...(await sendAll(at, [good, bad])).failures.keys()]).toEqual([1]);
+  });
+
+  test('names no text that is no code', async () => {
+    const failed = { Id: '0', Code: 'no, Jane', SenderFault: true };
+    const sqs = { send: async () => ({ Failed: [failed] }) } as unknown as SQSClient;
+    expect((await sendAll({ sqs, url: 'http://sqs/x' }, messages(1))).failures).toEqual(
+      new Map([[0, 'unknown']]),
+    );
   });
 
   test('counts all entries of a call that got no answer as not sent', async () => {

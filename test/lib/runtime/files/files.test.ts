@@ -13,6 +13,7 @@ import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { createFiles, type FilesOptions, sniffImage } from '../../../../lib/runtime/files/files.ts';
 import type { OpenedFile } from '../../../../lib/runtime/files/source.ts';
 import { fileUriProblem, parseFileUri } from '../../../../lib/runtime/files/uri.ts';
+import { withoutFileNames } from '../../../../lib/runtime/privacy/file-name.ts';
 import { waitLimitMs } from '../../../limits.ts';
 import { runs } from '../../../seed.ts';
 import { selfSigned } from './self-signed.ts';
@@ -54,6 +55,7 @@ describe('a uri', () => {
     ['s3://bucket/\ud800', /is not valid/],
     [`s3://bucket/${'ü'.repeat(513)}`, /is not valid/],
     ['files.example.org/a', /neither/],
+    ['jane:doe', /scheme is •••,/],
     ['http://files.example.org/a', /scheme is http:/],
     ['http://localhost/a', /scheme is http:/],
     ['file:///etc/passwd', /scheme is file:/],
@@ -70,6 +72,21 @@ describe('a uri', () => {
     ['https://evil.example\\@files.example.org/', /not on the list/],
   ])('%j is refused', (uri, problem) => {
     expect(fileUriProblem(uri, rules)).toMatch(problem);
+  });
+
+  test.each([
+    ['s3://jane-doe/', 'The uri names no key in the bucket of a file'],
+    [
+      's3://jane-doe/a/../b',
+      "The uri's key in the bucket of a file has a segment that consists only of periods",
+    ],
+    [
+      'https://jane.doe@jane-doe.example/',
+      'The uri contains a user name or a password for the host of a file',
+    ],
+    ['https://jane-doe.example/', 'The host of a file is not on the list of file hosts'],
+  ])('what is wrong with %s is logged without what it names', (uri, logged) => {
+    expect(withoutFileNames(fileUriProblem(uri, rules) ?? '')).toBe(logged);
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { errorCode, errorFactsOf, safeText } from '../../../../lib/runtime/privacy/log-text.ts';
+import { errorCode, errorFactsOf, logText } from '../../../../lib/runtime/privacy/log-text.ts';
 
-describe('safeText', () => {
+describe('logText', () => {
   test('masks what JSON.parse quotes from a text that it cannot read', () => {
     const bodies = [
       '{"points": 87.25',
@@ -12,7 +12,7 @@ describe('safeText', () => {
       '\n87.25\n"Ada"',
     ];
     for (const body of bodies) {
-      const message = safeText(parseError(body).message);
+      const message = logText(parseError(body).message);
       expect(message).not.toMatch(/Ada|87|oh|comment/);
       expect(message).toMatch(/JSON/);
     }
@@ -26,14 +26,14 @@ describe('safeText', () => {
     [`${quoted(61)} is not valid JSON`, `${quoted(61)} is not valid JSON`],
     ['the "a" and "b" are valid JSON', 'the "a" and "b" are valid JSON'],
   ])('says only that a text is no JSON: %s', (text, told) => {
-    expect(safeText(text)).toBe(told);
+    expect(logText(text)).toBe(told);
   });
 
   test('reads no more than the beginning of a text, and says no more than its limit', () => {
-    expect(safeText(`x_c=${'a'.repeat(7_991)} tail`)).toBe('x_c=… tail');
-    expect(safeText(`x_c=${'a'.repeat(7_996)} tail`)).toBe('x_c=…');
-    expect(safeText('a'.repeat(12), 10)).toBe('aaaaaaaaa…');
-    expect(safeText('a'.repeat(12), 12)).toBe('aaaaaaaaaaaa');
+    expect(logText(`x_c=${'a'.repeat(7_991)} tail`)).toBe('x_c=… tail');
+    expect(logText(`x_c=${'a'.repeat(7_996)} tail`)).toBe('x_c=…');
+    expect(logText('a'.repeat(12), 10)).toBe('aaaaaaaaa…');
+    expect(logText('a'.repeat(12), 12)).toBe('aaaaaaaaaaaa');
   });
 });
 
@@ -75,13 +75,13 @@ describe('errorFactsOf', () => {
     const cause = Object.assign(new TypeError('from x_c=abc'), {
       ...{ stack: 'x\n    at cause (file.ts:1:1)', code: 'ECONN.RESET-1$', request: 'Jane' },
     });
-    const error = Object.assign(new Error('to x_c=abc', { cause }), {
+    const error = Object.assign(new Error('of ‹jane.pdf› to x_c=abc', { cause }), {
       ...{ name: 'Dear Jane', code: 'a b', input: 'Jane' },
       stack: `to\n    at one (x_c=abc)\n    at ${'a'.repeat(5_000)}`,
     });
     expect(errorFactsOf(error)).toEqual({
       name: 'Error',
-      message: 'to x_c=…',
+      message: 'of a file to x_c=…',
       stack: `    at one (x_c=…\n    at ${'a'.repeat(3_974)}…`,
       cause: { name: 'TypeError', message: 'from x_c=…', code: 'ECONN.RESET-1$' },
     });
@@ -106,6 +106,8 @@ test.each<[unknown, string]>([
   [new TypeError('Jane'), 'TypeError'],
   ['Jane', 'string'],
   [null, 'object'],
+  [Object.assign(new Error('x'), { name: 'Dear Jane' }), 'Error'],
+  [Object.assign(new Error('x'), { code: 'of Jane' }), 'Error'],
 ])('one word stands for the error %s', (error, word) => {
   expect(errorCode(error)).toBe(word);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { credentialSchema } from '../../../../lib/platform/auth/auth.ts';
-import { safeText } from '../../../../lib/runtime/privacy/log-text.ts';
+import { logText } from '../../../../lib/runtime/privacy/log-text.ts';
 import { redact } from '../../../../lib/runtime/privacy/request-secrets.ts';
 import { withoutQuery } from '../../../../lib/runtime/privacy/secrets.ts';
 import { fieldsTagged } from '../../../package/shown-ids.ts';
@@ -21,7 +21,7 @@ test.each([
 });
 
 describe.each([
-  ['a log line', (text: string) => safeText(text)],
+  ['a log line', (text: string) => logText(text)],
   ['an answer', (text: string) => redact(text, [], 500)],
 ])('%s', (_, hide) => {
   test.each([

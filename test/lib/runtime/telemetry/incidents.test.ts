@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Failure } from '../../../../lib/message/failure.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { createIncidents, type Ending, readIncident } from '../../../../lib/runtime/telemetry/incidents.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
@@ -43,15 +44,15 @@ const container = ({ maximumWaitSeconds = 1_800, function: named = name } = {}) 
   };
 };
 
-const call = (method: string, status: number) => ({
-  ...{ operation: 'x', call: `${method} /svc/api/le/1.82/2001/grades/5001/values/301`, status },
+const call = (method: 'GET' | 'PUT', status: number) => ({
+  ...{ operation: safe`x`, call: safe`${method} /svc/api/le/1.82/2001/grades/5001/values/301`, status },
   ...{ durationMs: 1, mayHaveActed: false, priority: 'normal' as const },
 });
 const refusal = (more: Partial<Failure> = {}): Failure => ({
   kind: 'credentials',
-  message: 'The platform answered with 403 Invalid token',
+  message: safe`The platform answered with 403 Invalid token`,
   remedy: 'Rotate it.',
-  operation: 'PUT /svc/api/le/1.82/2001/grades/5001/values/301',
+  operation: safe`PUT /svc/api/le/1.82/2001/grades/5001/values/301`,
   status: 403,
   ...more,
 });
@@ -65,7 +66,7 @@ const done: Ending = {
 const refused: Ending = { ...done, outcome: 'waiting', failure: refusal(), calls: [call('PUT', 403)] };
 const denied: Ending = {
   ...refused,
-  failure: { kind: 'aws-refused', message: 'AWS refuses sqs:SendMessage', remedy: 'Allow it.' },
+  failure: { kind: 'aws-refused', message: safe`AWS refuses sqs:SendMessage`, remedy: 'Allow it.' },
   calls: [],
 };
 const credential = () => readIncident(access());
@@ -135,7 +136,7 @@ describe('the service’s credential', () => {
 });
 
 test('a user’s key, a read, a right on AWS and what waiting heals are none: the messages’ records tell them', async () => {
-  const read = { ...refused, failure: refusal({ operation: 'GET /svc/api/x' }) };
+  const read = { ...refused, failure: refusal({ operation: safe`GET /svc/api/x` }) };
   const passing = { ...refused, failure: refusal({ kind: 'unavailable' }) };
   await container().after({ ...refused, asService: false }, read, denied, passing);
   expect(writes).toEqual([]);

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import { logLine } from '../../../../lib/runtime/telemetry/log-facts.ts';
 
 describe('a line', () => {
-  const about = { level: 'info', atMs: 0, message: 'told', function: 'grade-push', error: undefined };
+  const about = { level: 'info', atMs: 0, message: safe`told`, function: 'grade-push', error: undefined };
   const head = {
     level: 'INFO',
     timestamp: '1970-01-01T00:00:00.000Z',
@@ -21,6 +22,11 @@ describe('a line', () => {
       grade: 0,
     };
     expect(logLine(about, given)).toEqual({ ...head, messageId: 'm', status: 200, durationMs: 1.3 });
+  });
+
+  test('names no file, in its text or in a fact', () => {
+    const line = logLine({ ...about, message: safe`‹jane.pdf› waits` }, { reason: 'no ‹jane.pdf›' });
+    expect(line).toMatchObject({ message: 'a file waits', reason: 'no a file' });
   });
 
   test('keeps a zero and an empty text', () => {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { messageIdText, ownText, safe } from '../../../../lib/message/safe-text.ts';
 import {
   createObserve,
   type MessageReport,
@@ -9,10 +10,10 @@ import {
 } from '../../../../lib/runtime/telemetry/observe.ts';
 
 const report: MessageReport = {
-  messageId: '059f36b4-87a3-44ab-83d2-661975830a7d',
-  eventId: 'evt-1',
+  messageId: safe`059f36b4-87a3-44ab-83d2-661975830a7d`,
+  eventId: safe`evt-1`,
   outcome: 'done',
-  operation: 'PUT /svc/api/le/1.82/2001/grades/3001/values/41',
+  operation: safe`PUT /svc/api/le/1.82/2001/grades/3001/values/41`,
   status: 200,
   attempts: 1,
   replays: 0,
@@ -44,11 +45,11 @@ const observing = (level: ObserveOptions['level'] = 'info') => {
 describe('a log line', () => {
   test('names the invocation that wrote it', () => {
     const { observe, logs } = observing();
-    observe.info('before any');
+    observe.info(safe`before any`);
     observe.begin('c6af9ac6-7b61-11e6-9a41-93e8deadbeef');
     observe.message(report);
     observe.begin('d7b0abd7-7b61-11e6-9a41-93e8deadbeef');
-    observe.warn('of the next one');
+    observe.warn(safe`of the next one`);
     expect(logs().map(({ invocationId }) => invocationId)).toEqual([
       undefined,
       'c6af9ac6-7b61-11e6-9a41-93e8deadbeef',
@@ -62,7 +63,7 @@ describe('a log line', () => {
       ...report,
       outcome: 'waiting',
       kind: 'throttled',
-      reason: 'asked to wait',
+      reason: safe`asked to wait`,
       waitSeconds: 30,
     });
     expect(logs()).toEqual([
@@ -115,10 +116,10 @@ describe('a log line', () => {
     ['silent', []],
   ])('is written at the level %s or above, and metrics at each but silent', (level, written) => {
     const { observe, logs, metrics } = observing(level);
-    observe.call({ priority: 'normal', operation: 'grades.put', status: 200, durationMs: 20 });
+    observe.call({ priority: 'normal', operation: safe`grades.put`, status: 200, durationMs: 20 });
     observe.message(report);
-    observe.warn('a warning');
-    observe.error('an error');
+    observe.warn(safe`a warning`);
+    observe.error(safe`an error`);
     observe.flush();
     expect(new Set(logs().map((entry) => entry.level))).toEqual(new Set(written));
     expect(logs()).toHaveLength(written.length);
@@ -161,7 +162,13 @@ describe('a log line', () => {
 describe('the line of several messages', () => {
   const reported = (more: Partial<MessageReport> & { at: number }) => {
     const { at, ...rest } = more;
-    return { ...report, messageId: `sqs-${at}`, eventId: `event-${at}`, durationMs: 200 + at, ...rest };
+    return {
+      ...report,
+      messageId: safe`sqs-${at}`,
+      eventId: safe`event-${at}`,
+      durationMs: 200 + at,
+      ...rest,
+    };
   };
 
   test('says once what they share, and of each its ids and its duration', () => {
@@ -203,7 +210,7 @@ describe('the line of several messages', () => {
     observe.message(reported({ at: 1 }));
     observe.message(reported({ at: 2, attempts: 2, requests: 3 }));
     observe.message(reported({ at: 3 }));
-    observe.message(reported({ at: 4, outcome: 'superseded', reason: 'a newer one was done' }));
+    observe.message(reported({ at: 4, outcome: 'superseded', reason: safe`a newer one was done` }));
     observe.flush();
     expect(logs()).toMatchObject([
       { message: 'messages done', attempts: 1, messages: [{ eventId: 'event-1' }, { eventId: 'event-3' }] },
@@ -214,8 +221,8 @@ describe('the line of several messages', () => {
 
   test('has no more fields than CloudWatch Logs Insights finds, nor more bytes than an event may have', () => {
     const { observe, logs, lines } = observing();
-    const eventId = '\u0001'.repeat(256);
-    for (let at = 0; at < 250; at += 1) observe.message(reported({ at, eventId, reason: 'why' }));
+    const eventId = messageIdText('\u0001'.repeat(256));
+    for (let at = 0; at < 250; at += 1) observe.message(reported({ at, eventId, reason: safe`why` }));
     observe.begin('invocation-1');
     observe.flush();
     expect(logs().map(({ count }) => count)).toEqual([60, 60, 60, 60, 10]);
@@ -237,7 +244,7 @@ describe('the line of several messages', () => {
     const { observe, lines } = observing();
     for (let at = 10; at < 60; at += 1) observe.message(reported({ at }));
     observe.message(
-      reported({ at: 60, outcome: 'waiting', kind: 'throttled', reason: 'it {asked} us', requests: 1 }),
+      reported({ at: 60, outcome: 'waiting', kind: 'throttled', reason: safe`it {asked} us`, requests: 1 }),
     );
     observe.flush();
     const answer = (id: string) =>
@@ -269,7 +276,7 @@ describe('the line of several messages', () => {
 describe('the metrics of an invocation', () => {
   test('count and time messages, letters and calls of the platform', () => {
     const { observe, metrics } = observing();
-    const call = { operation: 'grades.put', priority: 'urgent' } as const;
+    const call = { operation: safe`grades.put`, priority: 'urgent' } as const;
     observe.call({ ...call, status: 200, durationMs: 15 });
     observe.call({ ...call, status: 429, durationMs: 25 });
     observe.call({ ...call, priority: 'bulk', durationMs: 15_000 });
@@ -328,7 +335,7 @@ describe('the metrics of an invocation', () => {
 
   test('carry the function of the report where one process serves several', () => {
     const { observe, logs, metrics } = observing();
-    observe.message({ ...report, function: 'enrollment-create' });
+    observe.message({ ...report, function: safe`enrollment-create` });
     observe.flush();
     expect(logs()).toMatchObject([{ function: 'enrollment-create' }]);
     for (const { dimensions } of metrics().flatMap(pointsOf))
@@ -401,12 +408,12 @@ describe('by contract', () => {
       }),
     );
     observe.warn(
-      `refused ${signed}`,
+      ownText(`refused ${signed}`),
       poisoned({ secret: `prefix/service {"appKey": "${secrets.userKey}"}` }),
     );
-    observe.error(`no answer of ${signed}`, poisoned({ messageId: 'm-1' }), failing);
-    observe.error('thrown', poisoned({}), poison);
-    observe.error('thrown', poisoned({}), `Bearer ${secrets.token} ${secrets.grade}`);
+    observe.error(ownText(`no answer of ${signed}`), poisoned({ messageId: 'm-1' }), failing);
+    observe.error(safe`thrown`, poisoned({}), poison);
+    observe.error(safe`thrown`, poisoned({}), `Bearer ${secrets.token} ${secrets.grade}`);
     observe.flush();
     for (const [what, secret] of Object.entries(secrets))
       expect(lines.join('\n'), what).not.toContain(secret);
@@ -441,7 +448,7 @@ describe('by contract', () => {
 
   test('an error is logged by name, code, message and stack, and its cause without stack', () => {
     const { observe, logs } = observing();
-    observe.error('the letter could not be written', { messageId: 'm-1' }, failing);
+    observe.error(safe`the letter could not be written`, { messageId: safe`m-1` }, failing);
     expect(logs()).toEqual([
       {
         level: 'ERROR',

@@ -1,6 +1,7 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import type { Budget } from '../../../../lib/runtime/telemetry/call-budget.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
@@ -62,7 +63,7 @@ const container = ({ hasTable = true } = {}) => {
 };
 
 const callOf = (priority: Priority, status: number): CallReport => ({
-  ...{ operation: 'x', call: 'PUT /x', durationMs: 1, mayHaveActed: true },
+  ...{ operation: safe`x`, call: safe`PUT /x`, durationMs: 1, mayHaveActed: true },
   ...{ priority, status },
 });
 

@@ -10,6 +10,7 @@ import { removedDigested, roleDigested } from '../../../../lib/delivery/handle/f
 import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
 import { type Done, emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import { versionOf } from '../../../../lib/message/version.ts';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
 import { readAcceptedExports } from '../../../../lib/options/snapshots/accepted-exports.ts';
@@ -102,7 +103,7 @@ const services = (): Resending => ({
       if (sisId === undefined) return {};
       lookedUp.push(sisId.value);
       const found = idsOf[sisId.value];
-      if (found === undefined) throw new MessageFailure('unknown-id', 'It is not known');
+      if (found === undefined) throw new MessageFailure('unknown-id', safe`It is not known`);
       return { [sisId.platformField]: found };
     },
   },
@@ -399,7 +400,7 @@ describe('a step that is repeated', () => {
     await accept(graded('ada', 17.5));
     written(adasGrade, { grade: points(17.5) });
     const { answer, told, outcomes } = await run([finding(adasGrade)], () => ({
-      integrations: () => Promise.reject(new MessageFailure('rejected', 'There are none')),
+      integrations: () => Promise.reject(new MessageFailure('rejected', safe`There are none`)),
     }));
     expect(answer).toBeUndefined();
     expect([told, outcomes]).toEqual([{ id, state: 'failed', why: 'There are none' }, {}]);

@@ -231,6 +231,11 @@ describe('the last id stays, and why is told, where', () => {
       (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('x'),
       /in the encoding gzip/,
     ],
+    [
+      'a page says something else where its encoding is to be',
+      (_, response) => void response.writeHead(200, { 'content-encoding': 'for Jane Doe' }).end('x'),
+      /answered in an unknown encoding/,
+    ],
     ['a page is not UTF-8', (_, response) => void response.end(Buffer.from([0x22, 0xff, 0x22])), /not UTF-8/],
     ['a notice has no id', json([registration(11), {}]), /Notice 2 of the page has no valid id/],
     [

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { safe } from '../../../../lib/message/safe-text.ts';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
 import type { Cell } from '../../../../lib/sources/mapping/columns.ts';
 import {
@@ -158,12 +159,12 @@ test('a notice is read by paths, resource and operation', () => {
 test('what the check of a message says is told by column', () => {
   const { events = [] } = eventsOf(row(cells), mappingOf([enrollment]));
   const said = [
-    { field: 'data.roleId', problem: 'must be one of a; b' },
-    { field: 'time', problem: 'must be a time' },
-    { field: 'data.files[0].uri', problem: 'is missing' },
-    { problem: 'the body has more than 10,000 values' },
+    { field: safe`data.roleId`, problem: safe`must be one of a; b` },
+    { field: safe`time`, problem: safe`must be a time` },
+    { field: safe`data.files[0].uri`, problem: safe`is missing` },
+    { problem: safe`the body has more than 10,000 values` },
   ];
-  expect(problemsByColumn(said, events[0] ?? { columns: new Map() }, 'COURSE')).toEqual([
+  expect(problemsByColumn(said, events[0] ?? { columns: new Map() }, safe`COURSE`)).toEqual([
     { column: 'ROLE', problem: 'must be one of a; b (data.roleId)' },
     { column: 'CHANGED', problem: 'must be a time (time)' },
     { column: 'data.files[0].uri', problem: 'is missing' },

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { safe } from '../../../../../lib/message/safe-text.ts';
 import { loggedOf } from '../../../../../lib/operate/messages/trace/function-log.ts';
 import type { Target } from '../../../../../lib/operate/stage/target.ts';
 import { createObserve } from '../../../../../lib/runtime/telemetry/observe.ts';
@@ -54,13 +55,16 @@ const lines = (): string[] => {
   const observe = createObserve({ function: 'grade-push', level: 'info', namespace: 'n', write });
   const report = { attempts: 1, replays: 0, durationMs: 5, platformMs: 3, requests: 2, status: 200 } as const;
   observe.begin('an invocation');
-  observe.message({ ...report, messageId: 'one', eventId: 'event-1', outcome: 'done' });
-  observe.message({ ...report, messageId: 'two', eventId: 'event-2', outcome: 'done' });
+  observe.message({ ...report, messageId: safe`one`, eventId: safe`event-1`, outcome: 'done' });
+  observe.message({ ...report, messageId: safe`two`, eventId: safe`event-2`, outcome: 'done' });
   observe.message({
-    ...{ ...report, messageId: 'three', outcome: 'waiting', kind: 'unavailable', status: 503 },
-    ...{ reason: 'The platform answered with 503', operation: 'PUT /grades', waitSeconds: 30 },
+    ...{ ...report, messageId: safe`three`, outcome: 'waiting', kind: 'unavailable', status: 503 },
+    ...{ reason: safe`The platform answered with 503`, operation: safe`PUT /grades`, waitSeconds: 30 },
   });
-  observe.warn('what became of it could not be written', { messageId: 'three', error: 'AccessDenied' });
+  observe.warn(safe`what became of it could not be written`, {
+    messageId: safe`three`,
+    error: safe`AccessDenied`,
+  });
   observe.flush();
   return written;
 };

@@ -8,6 +8,7 @@ import {
   SetEngineTooSlow,
 } from '../../../../../lib/runtime/files/tables/engine.ts';
 import { readTable, rowsOf } from '../../../../../lib/runtime/files/tables/table.ts';
+import { errorFactsOf } from '../../../../../lib/runtime/privacy/log-text.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
 
 let folder: string;
@@ -196,4 +197,15 @@ describe('a table', () => {
     };
     await expect(readTable(pieces(), join(folder, 'refused.csv'), { file: 'a.csv' })).rejects.toThrow(why);
   });
+});
+
+test.each([
+  ['CAST(name AS BIGINT)', 'Conversion Error'],
+  ['CAST(name AS JSON)', 'Conversion Error'],
+  ['CAST(9e18 + length(name) * 1e18 AS BIGINT)', 'Conversion Error'],
+])('an error that would quote a value says what kind it is alone: %s', async (expression, kind) => {
+  const statement = `SELECT ${expression} FROM (VALUES ($1)) AS t(name)`;
+  const error = await sets.row(statement, ['Jane Doe']).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ message: `${kind}: a value cannot be used` });
+  expect(JSON.stringify(errorFactsOf(error))).not.toContain('Jane');
 });
