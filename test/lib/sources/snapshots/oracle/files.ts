@@ -102,15 +102,22 @@ const zipRowsOf = (university: University): [file: string, row: Row][] => {
   return rows;
 };
 
+/** By which columns its tables name a row. */
+const wayOf = ({ at }: University): 'id' | 'names' | 'role' => {
+  if (at % 10 === 7) return 'role';
+  return at % 2 === 0 ? 'id' : 'names';
+};
+
 const tableRowsOf = (university: University, name: TableName): Row[] =>
   [...university.tables[name]].map(([key, { section, user, role, status, at, slip }]) => {
     const { username = '', person = 0 } = university.users.get(user) ?? {};
     const code = university.sections.get(section) ?? '';
     const cells = { KEY: key, COURSE: code, LOGIN: username, ROLE: role, STATUS: status, AT: at };
-    const BY = university.at % 2 === 0 ? 'id' : 'names';
+    const BY = wayOf(university);
+    const ids = { id: key, names: `${code} ${username}`, role: `${code} ${username} ${role}` };
     const said = { university: university.at, code, person, atMs: msOf(at) };
     const row = {
-      ...{ id: BY === 'id' ? `${key} ${status}` : `${code} ${username} ${status}`, cells: { ...cells, BY } },
+      ...{ id: `${ids[BY]} ${status}`, cells: { ...cells, BY } },
       said: { ...said, role: status === 'active' ? role : 'none' },
     };
     // Who withdraws needs no role.
@@ -161,6 +168,7 @@ const who = { orgUnitCode: 'COURSE', userName: 'LOGIN' };
 const ways: [by: string, key: string[]][] = [
   ['id', ['KEY']],
   ['names', ['COURSE', 'LOGIN']],
+  ['role', ['COURSE', 'LOGIN', 'ROLE']],
 ];
 /** Of all tables. */
 export const mapping = {

@@ -101,6 +101,7 @@ export const newLineItems = (platform: Platform, placeOf: (said: Said) => number
       if (owners.get(to) === item) owners.delete(object);
       moves.push({ from: object, to });
       if (to.split('/')[0] === object.split('/')[0]) rename(item, object, to);
+      else renames = renames.filter((each) => each.item !== item);
     }
   };
 

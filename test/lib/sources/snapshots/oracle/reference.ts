@@ -341,7 +341,7 @@ const holdUnusable = (comparing: Comparing, row: Stored): boolean => {
   const title = row.csv === 'results.csv' ? `/${item?.cells.title}` : '';
   meant.push({
     place: place ? `${names.placeOf(code)}${title}` : undefined,
-    user: user ? String(id ?? login) : undefined,
+    user: user ? String(id ?? names.known(login) ?? login) : undefined,
   });
   return true;
 };

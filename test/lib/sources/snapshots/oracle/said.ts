@@ -469,8 +469,10 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         const still = stillNamed.get(key);
         const namesBy = (file: FileName): Named[] => namesOf(key, namedByFile.get(file) ?? new Map());
         const isNamedBy = (file: FileName): boolean => namesBy(file).length > 0;
-        const byFiles = [...files].map(isNamedBy);
-        const isNamed = byFiles.some(Boolean) || [...(everClaimedBy.get(key) ?? [])].some(isNamedBy);
+        const isNamed = [...files, ...(everClaimedBy.get(key) ?? [])].some(isNamedBy);
+        // A row that is not used holds nothing that another file ends. One that cannot be used does.
+        const mayEnd =
+          files.size > 0 && [...files].every((file) => namesBy(file).some((one) => !one.isUnusable));
         /** Waits, or is named as not used. */
         const isUnused = ({ file }: { file: FileName }): boolean =>
           names.some(isWaiting) || namesBy(file).some((one) => !one.isContradiction);
@@ -480,7 +482,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
           isOfTheRest ||
           lastReadOtherwise.get(key) === (value ?? '') ||
           (still?.text === text && still.value === value) ||
-          (isNamed && (mayBe.has(value) || mayEnd(byFiles, value)))
+          (isNamed && (mayBe.has(value) || (value === undefined && mayEnd)))
         );
       };
       const rememberAllowed = (key: string, value: Value, text: string): void => {
@@ -547,9 +549,6 @@ const heldOf = (key: string, before: Checked['before']): Value[] => [
 /** Also of a grade where its course was before. */
 const saidOf = (key: string, everSaid: ReadonlyMap<string, ReadonlySet<Value>>): Value[] =>
   [...everSaid].flatMap(([other, values]) => (other === key || isSameGrade(other, key) ? [...values] : []));
-/** A row that is not used holds nothing that another file ends. */
-const mayEnd = (byFiles: readonly boolean[], value: Value): boolean =>
-  byFiles.every(Boolean) && value === undefined;
 const isSameGrade = (one: string, other: string): boolean =>
   one.includes('/') && one.slice(one.indexOf('/')) === other.slice(other.indexOf('/'));
 
