@@ -135,6 +135,9 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     for (const [name, byFile] of files)
       for (const row of byFile.get(file)?.values() ?? []) {
         if (!row.said.isUnusable) continue;
+        const { LOGIN = '' } = row.cells;
+        // A table has names alone, and its name may be somebody else's still.
+        if (LOGIN !== '' && crosswalk.idOf('userName', LOGIN) !== row.said.person) continue;
         const last = lastUsed.get(`${name} ${file}`)?.get(row.id);
         yield { ...whereIn(row.said), file: name };
         if (last !== undefined) yield { ...whereIn(last), file: name };
