@@ -306,11 +306,12 @@ const compare = (before: State, exported: Export, given: Given): { state: State;
 
 /** Whether the row says of what it is, of whom, and what. */
 const isLegible = (comparing: Comparing, row: Stored): { place: boolean; user: boolean; rest: boolean } => {
-  const { zip, names, mistake } = comparing;
+  const { before, zip, names, mistake } = comparing;
   const { csv, cells } = row;
   const { code, login, item } = meantBy(row, zip, names);
   const isTable = csv.endsWith('s.csv') && 'LOGIN' in cells;
   const isResult = csv === 'results.csv';
+  const isKnown = item !== undefined && (isItemLegible(item) || before.objectsOf.has(item.id));
   const isDay = (day = ''): boolean =>
     day === '' || /^\d{4}-/.test(day) || mistake === 'reads what cannot be read';
   const hasRole = isTable
@@ -318,7 +319,7 @@ const isLegible = (comparing: Comparing, row: Stored): { place: boolean; user: b
     : namedRoles.includes(cells.role ?? '');
   const isScored = !Number.isNaN(Number(cells.score ?? '')) && isDay(cells.dateLastModified);
   return {
-    place: code !== '' && (!isResult || item !== undefined),
+    place: code !== '' && (!isResult || isKnown),
     user: login !== '',
     rest: isResult ? isScored : hasRole && isDay(cells.beginDate) && isDay(cells.endDate),
   };
