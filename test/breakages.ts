@@ -78,7 +78,7 @@ export const breakages: Breakage[] = [
   },
   {
     title: 'grades of an export whose maximum changes do not say what they are out of',
-    seenBy: tests('test/lib/sources/snapshots/nights.test.ts'),
+    seenBy: tests('test/lib/sources/snapshots/oracle.test.ts'),
     file: 'lib/sources/snapshots/compare/sql/line-items.sql',
     code: 'number_text(s.max_points) AS out_of',
     by: 'CASE WHEN s.former_max_points = s.max_points THEN number_text(s.max_points) END AS out_of',

@@ -16,7 +16,7 @@ const seenByLedger = {
 /**
  * What is changed, and the tests that must see it: those of its room, so that a survivor says where a test is missing. `slow`: tests
  * that run only for what the others did not see. The comparison of exports is not among them: each of its 1,000 changes would take an
- * import; `judge-snapshots` judges it.
+ * import; `judge-things` judges it.
  */
 const groups: Record<string, { change: string[]; tests: string[]; slow?: string[] }> = {
   'fate, failure': {

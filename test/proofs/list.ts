@@ -139,19 +139,6 @@ export const proofs: readonly Proof[] = [
     files: desk,
   },
   {
-    name: 'judge-snapshots',
-    claim:
-      '10,000 small universities, 30 nights of exports each, and 20,000 of tables: after each night the platform holds what the last export has, or a refusal or letter names the difference',
-    program: [
-      ...['JUDGED_UNIVERSITIES=10000', 'JUDGED_NIGHTS=30', ...vitest],
-      'test/lib/sources/snapshots/judge.test.ts',
-    ],
-    seed: 'SEED',
-    minutes: 12,
-    figures: allTests,
-    files: [...snapshots, 'test/lib/sources/snapshots'],
-  },
-  {
     name: 'judge-things',
     claim:
       'Small universities, 30 nights of zips and tables which come late, again and in any order, while names pass and move: after each file the platform holds of each person and course what was said last, or a report, a waiting import or a letter names the difference',

@@ -3,16 +3,10 @@ import { type Random, randomFrom } from '../../../../fuzz/random.ts';
 import type { Body } from '../imports.ts';
 import { type Crosswalk, newCrosswalk } from './crosswalk.ts';
 import { deltaOf, type Export, type FileName, fileNames, type Row, wholeOf } from './files.ts';
+import { dayOf, instantOf } from './now.ts';
 import { type Letter, newPlatform } from './platform.ts';
 import { newOracle, type Problem, type ReportLine, type World } from './said.ts';
-import {
-  anyChange,
-  applyChange,
-  type ChangeOf,
-  instantOf,
-  learnLessons,
-  newUniversity,
-} from './university.ts';
+import { anyChange, applyChange, type ChangeOf, learnLessons, newUniversity } from './university.ts';
 
 /** A file that is put, and what a person decides if one is asked. */
 export type PutOf = {
@@ -218,7 +212,7 @@ const putOne = async (
       const text = `${put.name} of night ${chosen.night} was put again after another one, and nobody was asked`;
       return [{ university: -1, text }];
     }
-    oracle.accept(exported);
+    oracle.accept(exported, dayOf(night));
     for (const other of living.putBefore)
       if (other.exported.name === put.name && other.wasAccepted && !isSame(other.exported, exported))
         other.isReplaced = true;

@@ -23,6 +23,15 @@ export const mistakes = {
   'never older': 'accepts an export that was put before',
   'sent is sent': 'relies on what it sent by a name that nobody knew',
   'delta is whole': 'removes what a delta does not have',
+  'reads what cannot be read': 'reads a day that cannot be read as none, and names no row',
+  'drops what cannot be read': 'removes what a row that cannot be used may be about',
+  'another title, another object': 'makes a grade object anew for a line item that got another title',
+  'maxima stay': 'leaves a grade object the maximum that it has',
+  'points out of nothing': 'sends grades that do not say out of which maximum they are',
+  'loses comments': 'sends grades without their comments',
+  'clears no comment': 'leaves a comment where a grade has none any more',
+  'begun already': 'enrolls before the first day',
+  'for ever': 'enrolls after the last day',
 } as const;
 export type Mistake = keyof typeof mistakes;
 
@@ -41,6 +50,8 @@ type Claim = {
   atMs: number | undefined;
   item?: string;
   code: string;
+  /** Its row cannot be used: it holds what it claimed. */
+  isHeld?: boolean;
 };
 type Accepted = {
   value: string;
@@ -64,8 +75,15 @@ type State = {
   enrollments: Map<string, Accepted>;
   grades: Map<string, Accepted>;
   records: Map<string, UserRecord>;
+  /** Names that have passed to other records, with the accounts that the crosswalk gives. */
+  passed: Map<string, number>;
   codes: Map<string, number>;
-  objects: Set<string>;
+  /** Grade objects with their maxima. */
+  objects: Map<string, string>;
+  /** Grade objects by line items. */
+  objectsOf: Map<string, string>;
+  /** The day of each file, when it was accepted. */
+  days: Map<FileName, string>;
   /** Keys with a name by which something was sent. */
   sentByName: Set<string>;
   contents: Map<FileName, string[]>;
@@ -76,7 +94,8 @@ const nothing = (): State => ({
   ...{ files: new Map(), claims: new Map(), enrollments: new Map(), grades: new Map(), records: new Map() },
   ...{
     codes: new Map(),
-    objects: new Set(),
+    objects: new Map(),
+    ...{ objectsOf: new Map(), days: new Map(), passed: new Map() },
     sentByName: new Set(),
     contents: new Map(),
     newestMs: new Map(),
@@ -144,19 +163,27 @@ const namesOf = (before: State, files: State['files'], { crosswalk, mistake }: G
   );
   const known = (login: string): number | undefined =>
     mistake === 'by names' ? undefined : crosswalk.idOf('userName', login);
-  const bearerBefore: Map<string, string> = new Map();
-  for (const [record, { by, id }] of before.records)
-    if (id !== undefined) bearerBefore.set(`${by} ${id}`, record);
   const loginNow = new Map(logins);
   const taken = new Set(loginNow.values());
-  /** Another record had it, and that has another name now, but the crosswalk still gives the account of that one. */
+  /** Another record had it, and has another name now or is gone, but the crosswalk may still give the account of that one. */
   const isPassing = (login: string): boolean => {
-    if (mistake === 'former bearer') return false;
-    const former = bearerBefore.get(`${login} ${known(login)}`);
-    if (former === undefined) return false;
-    const now = loginNow.get(former);
-    return now !== undefined && now !== login && taken.has(login);
+    const id = known(login);
+    if (mistake === 'former bearer' || id === undefined || !taken.has(login)) return false;
+    return (
+      before.passed.get(login) === id || (formers.get(login) ?? []).some((each) => (each.id ?? id) === id)
+    );
   };
+  const formers = new Map<string, UserRecord[]>();
+  for (const [record, was] of before.records)
+    for (const login of new Set([was.login, was.by]))
+      if (loginNow.get(record) !== login && (login === was.by || was.id === undefined))
+        formers.set(login, [...(formers.get(login) ?? []), was]);
+  const passed = new Map(
+    [...taken].flatMap((login): [string, number][] => {
+      const id = known(login);
+      return id !== undefined && isPassing(login) ? [[login, id]] : [];
+    }),
+  );
   const records = new Map<string, UserRecord>();
   for (const [id, login] of logins) {
     const was = before.records.get(id);
@@ -173,7 +200,7 @@ const namesOf = (before: State, files: State['files'], { crosswalk, mistake }: G
     return String(id ?? code);
   };
   const isOpen = (code: string): boolean => mistake !== 'follows unasked' && crosswalk.isOpen(code);
-  return { records, codes, placeOf, isOpen, isPassing, known };
+  return { records, codes, passed, placeOf, isOpen, isPassing, known };
 };
 
 type Names = ReturnType<typeof namesOf>;
@@ -206,7 +233,13 @@ type Comparing = Given & {
   /** Nobody knows which of two the platform has, or what became of what was sent by a name. */
   unknown: Set<string>;
   sentByName: Set<string>;
-  objects: Set<string>;
+  objects: Map<string, string>;
+  objectsOf: Map<string, string>;
+  /** By its former title, what has another one now. */
+  renamed: Map<string, string>;
+  days: Map<FileName, string>;
+  /** What rows that cannot be used are about, as far as they say so. */
+  meant: { place: string | undefined; user: string | undefined }[];
   bodies: Body[];
 };
 
@@ -216,9 +249,9 @@ const tell = ({ report, zip, names }: Comparing, row: Stored, why: string): void
 };
 
 /** A key in the names of today; unchanged if it has none, or they are unknown still. */
-const keyNow = ({ names }: Comparing, key: string): string => {
+const keyNow = ({ names, renamed }: Comparing, key: string): string => {
   const at = key.lastIndexOf(' ');
-  const [placed = '', title] = key.slice(0, at).split('/');
+  const [placed = '', title] = (renamed.get(key.slice(0, at)) ?? key.slice(0, at)).split('/');
   const user = key.slice(at + 1);
   const place = isName(placed) && !names.isOpen(placed) ? names.placeOf(placed) : placed;
   const id = isName(user) && !names.isPassing(user) ? (names.known(user) ?? user) : user;
@@ -240,8 +273,10 @@ const compare = (before: State, exported: Export, given: Given): { state: State;
       claims: new Map(),
     },
     ...{ here: new Set(), heldKeys: new Set(), unknown: new Set(), sentByName: new Set(), bodies: [] },
-    objects: new Set<string>(),
+    ...{ objects: new Map(), objectsOf: new Map(), renamed: new Map(), meant: [] },
+    days: new Map(before.days).set(exported.name, new Date(given.droppedMs).toISOString().slice(0, 10)),
   };
+  if (given.mistake !== 'another title, another object') findRenamed(comparing);
   for (const byCsv of files.values())
     for (const csv of [...enrollmentFiles, 'results.csv'])
       for (const row of byCsv.get(csv)?.values() ?? []) addClaim(comparing, row);
@@ -261,13 +296,64 @@ const compare = (before: State, exported: Export, given: Given): { state: State;
   sendObjects(comparing);
   const removed = sendDifferences(comparing, was, wanted);
   const { reasons, ...put } = reasonsOf(comparing, removed, was.enrollments.size);
-  const { claims, sentByName, objects, report, bodies } = comparing;
-  const { records, codes } = names;
+  const { claims, sentByName, objects, objectsOf, days, report, bodies } = comparing;
+  const { records, codes, passed } = names;
   return {
-    state: { files, claims, ...wanted, records, codes, objects, sentByName, ...put },
+    state: { files, claims, ...wanted, records, codes, passed, objects, objectsOf, days, sentByName, ...put },
     imported: { reasons, report, bodies },
   };
 };
+
+/** Whether the row says of what it is, of whom, and what. */
+const isLegible = (comparing: Comparing, row: Stored): { place: boolean; user: boolean; rest: boolean } => {
+  const { before, zip, names, mistake } = comparing;
+  const { csv, cells } = row;
+  const { code, login, item } = meantBy(row, zip, names);
+  const isTable = csv.endsWith('s.csv') && 'LOGIN' in cells;
+  const isResult = csv === 'results.csv';
+  const isKnown = item !== undefined && (isItemLegible(item) || before.objectsOf.has(item.id));
+  const isDay = (day = ''): boolean =>
+    day === '' || /^\d{4}-/.test(day) || mistake === 'reads what cannot be read';
+  const hasRole = isTable
+    ? cells.STATUS === 'withdrawn' || (cells.ROLE ?? '') in roleIds
+    : namedRoles.includes(cells.role ?? '');
+  const isScored = !Number.isNaN(Number(cells.score ?? '')) && isDay(cells.dateLastModified);
+  return {
+    place: code !== '' && (!isResult || isKnown),
+    user: login !== '',
+    rest: isResult ? isScored : hasRole && isDay(cells.beginDate) && isDay(cells.endDate),
+  };
+};
+
+/** What it claimed when it could be used, and what it says now, stays as it was. */
+const holdUnusable = (comparing: Comparing, row: Stored): boolean => {
+  const { before, names, zip, claims, meant, mistake } = comparing;
+  const { place, user, rest } = isLegible(comparing, row);
+  if (place && user && rest) return false;
+  tell(comparing, row, 'cannot be used');
+  if (mistake === 'drops what cannot be read') return true;
+  const was = before.claims.get(rowKeyOf(row));
+  if (was) {
+    const key = keyNow(comparing, was.key);
+    claims.set(rowKeyOf(row), { ...was, row, key, isHeld: true });
+    meant.push({ place: key.slice(0, key.lastIndexOf(' ')), user: key.slice(key.lastIndexOf(' ') + 1) });
+  }
+  const { code, login, id, item } = meantBy(row, zip, names);
+  const title = row.csv === 'results.csv' ? `/${item?.cells.title}` : '';
+  meant.push({
+    place: place ? `${names.placeOf(code)}${title}` : undefined,
+    user: user ? String(id ?? names.known(login) ?? login) : undefined,
+  });
+  return true;
+};
+
+const isWithin = (
+  { cells: { beginDate = '', endDate = '' } }: Stored,
+  day = '',
+  mistake?: Mistake,
+): boolean =>
+  (mistake === 'begun already' || !/^\d/.test(beginDate) || beginDate <= day) &&
+  (mistake === 'for ever' || !/^\d/.test(endDate) || day <= endDate);
 
 const addClaim = (comparing: Comparing, row: Stored): void => {
   const { before, zip, names, claims, here, heldKeys, crosswalk, mistake } = comparing;
@@ -275,6 +361,7 @@ const addClaim = (comparing: Comparing, row: Stored): void => {
   const { code, login, id, item } = meantBy(row, zip, names);
   const rowKey = rowKeyOf(row);
   here.add(rowKey);
+  if (holdUnusable(comparing, row) || !isWithin(row, comparing.days.get(row.file), mistake)) return;
   const was = before.claims.get(rowKey);
   if (names.isOpen(code) || names.isPassing(login)) {
     if (was) claims.set(rowKey, { ...was, row, key: keyNow(comparing, was.key) });
@@ -298,10 +385,12 @@ const addClaim = (comparing: Comparing, row: Stored): void => {
   const role = cells.STATUS === 'withdrawn' ? ending : (cells.role ?? cells.ROLE ?? '');
   const claim =
     csv === 'results.csv'
-      ? { key: `${place}/${item?.cells.title} ${user}`, value: cells.score ?? '', item: item?.id ?? '' }
+      ? { key: `${place}/${item?.cells.title} ${user}`, value: gradeIn(cells), item: item?.id ?? '' }
       : { key: `${place} ${user}`, value: role };
   claims.set(rowKey, { row, atMs, code, ...claim });
 };
+
+const gradeIn = ({ score, comment }: Stored['cells']): string => `${score}|${comment}`;
 
 const carriedOver = (
   comparing: Comparing,
@@ -318,9 +407,17 @@ const carriedOver = (
   return now;
 };
 
-/** Line items by the grade objects that they are to have. */
-const itemsOf = ({ zip, names, crosswalk }: Comparing): Map<string, Stored[]> =>
-  groupBy(zip?.get('lineItems.csv')?.values() ?? [], ({ cells }) => {
+const isItemLegible = ({ cells: { title, resultValueMax } }: Stored): boolean =>
+  title !== '' && !Number.isNaN(Number(resultValueMax));
+
+const illegibleItems = ({ zip }: Comparing): Stored[] =>
+  [...(zip?.get('lineItems.csv')?.values() ?? [])].filter((row) => !isItemLegible(row));
+
+/** Line items by the grade objects that they are to have. One that cannot be used keeps its own. */
+const itemsOf = ({ before, zip, names, crosswalk }: Comparing): Map<string, Stored[]> =>
+  groupBy(zip?.get('lineItems.csv')?.values() ?? [], (row) => {
+    const { id, cells } = row;
+    if (!isItemLegible(row)) return before.objectsOf.get(id) ?? '';
     const code = zip?.get('classes.csv')?.get(cells.classSourcedId ?? '')?.cells.classCode ?? '';
     return `${names.isOpen(code) ? crosswalk.stoodFor(code) : names.placeOf(code)}/${cells.title}`;
   });
@@ -329,12 +426,14 @@ type Both = Pick<State, 'enrollments' | 'grades'>;
 
 const wantedOf = (comparing: Comparing, before: Both): Both => {
   const { claims, heldKeys, report, mistake, exported } = comparing;
-  const byThing = groupBy(claims.values(), ({ key }) => key);
+  const usable = [...claims.values()].filter(({ isHeld }) => !isHeld);
+  const byThing = groupBy(usable, ({ key }) => key);
   const wanted: Both = { enrollments: new Map(), grades: new Map(before.grades) };
   const items = itemsOf(comparing);
   const isShared = (object: string): boolean =>
     mistake !== 'mixes grades' && (items.get(object)?.length ?? 0) > 1;
-  for (const row of [...items].flatMap(([object, each]) => (isShared(object) ? each : [])))
+  const shared = [...items].flatMap(([object, each]) => (isShared(object) ? each : []));
+  for (const row of [...shared, ...illegibleItems(comparing)])
     report.push({ file: row.csv, line: row.line, text: '' });
   for (const [key, all] of byThing) {
     const kind = key.includes('/') ? 'grades' : 'enrollments';
@@ -349,9 +448,32 @@ const wantedOf = (comparing: Comparing, before: Both): Both => {
     } else wanted[kind].set(key, { ...chosen, claims: all.map(markOf) });
   }
   for (const [key, was] of before.enrollments) if (heldKeys.has(key)) wanted.enrollments.set(key, was);
+  holdMeant(comparing, before, { byThing, wanted });
   if (mistake === 'by its own file') removeWhatIsGone(comparing, byThing, wanted);
   return wanted;
 };
+
+const holdMeant = (
+  comparing: Comparing,
+  before: Both,
+  { byThing, wanted }: { byThing: ReadonlyMap<string, readonly Claim[]>; wanted: Both },
+): void => {
+  for (const kind of ['enrollments', 'grades'] as const)
+    for (const [key, was] of before[kind])
+      if (mayBeMeant(comparing, key, wanted[kind].has(key))) {
+        wanted[kind].set(key, was);
+        for (const { row } of byThing.get(key) ?? []) tell(comparing, row, 'waits for another');
+      }
+};
+
+/** A row that does not say of whom or of what it is holds only what no other row wants. */
+const mayBeMeant = ({ meant }: Comparing, key: string, isWanted: boolean): boolean =>
+  meant.some(
+    ({ place, user }) =>
+      (place === undefined || key.startsWith(`${place} `)) &&
+      (user === undefined || key.endsWith(` ${user}`)) &&
+      (!isWanted || (place !== undefined && user !== undefined)),
+  );
 
 const isOlder = (chosen: Chosen, was: Accepted | undefined, all: readonly Claim[]): boolean =>
   was !== undefined &&
@@ -390,13 +512,57 @@ const send = (comparing: Comparing, name: string, { key, more }: { key: string; 
   });
 };
 
+/** A grade object whose line item alone has another title now is given that, unless there is one of that. */
+const findRenamed = (comparing: Comparing): void => {
+  const { before, renamed } = comparing;
+  const items = itemsOf(comparing);
+  for (const [to, [item, ...others]] of items) {
+    const from = before.objectsOf.get(item?.id ?? '');
+    if (from === undefined || others.length > 0 || items.has(from) || before.objects.has(to)) continue;
+    if (from.split('/')[0] === to.split('/')[0]) renamed.set(from, to);
+  }
+};
+
 const sendObjects = (comparing: Comparing): void => {
-  const { before, objects, mistake } = comparing;
-  for (const object of before.objects) objects.add(keyNow(comparing, `${object} 0`).slice(0, -2));
-  for (const [object, { length }] of itemsOf(comparing)) {
-    if (objects.has(object) || (length > 1 && mistake !== 'mixes grades')) continue;
-    objects.add(object);
-    send(comparing, 'grade-object-create', { key: object, more: { name: object.split('/')[1] } });
+  const { before, objects, objectsOf, renamed, mistake } = comparing;
+  for (const [object, max] of before.objects) objects.set(keyNow(comparing, `${object} 0`).slice(0, -2), max);
+  for (const [item, object] of before.objectsOf) objectsOf.set(item, renamed.get(object) ?? object);
+  for (const [from, to] of renamed) {
+    const [name, former] = [to, from].map((each) => each.split('/')[1]);
+    const more = { gradeObjectName: name, gradeObjectFormerNames: [former], name };
+    send(comparing, 'grade-object-update', { key: to, more });
+  }
+  for (const [object, [item, ...others]] of itemsOf(comparing)) {
+    if (item === undefined || !isItemLegible(item)) continue;
+    if (others.length === 0) objectsOf.set(item.id, object);
+    const maxPoints = item.cells.resultValueMax ?? '';
+    const was = objects.get(object);
+    if (was === maxPoints || (others.length > 0 && mistake !== 'mixes grades')) continue;
+    objects.set(object, maxPoints);
+    const more = { maxPoints: Number(maxPoints) };
+    const title = object.split('/')[1];
+    if (was === undefined)
+      send(comparing, 'grade-object-create', { key: object, more: { name: title, ...more } });
+    else if (mistake !== 'maxima stay')
+      send(comparing, 'grade-object-update', { key: object, more: { gradeObjectName: title, ...more } });
+  }
+};
+
+/** A grade object that was not made has none of its grades. */
+const sendGrades = (comparing: Comparing, before: Both, wanted: Both): void => {
+  const { unknown, objects, mistake } = comparing;
+  for (const [key, { value }] of wanted.grades) {
+    const was = before.grades.get(key)?.value;
+    if (was === value && !unknown.has(key)) continue;
+    const [points, comments = ''] = value.split('|');
+    const outOf = Number(objects.get(key.slice(0, key.lastIndexOf(' '))));
+    const isCleared = was !== undefined && !was.endsWith('|') && mistake !== 'clears no comment';
+    const grade = {
+      ...{ type: 'numeric', points: Number(points) },
+      ...(mistake !== 'points out of nothing' && { outOf }),
+    };
+    const isCommented = mistake !== 'loses comments' && (comments !== '' || isCleared);
+    send(comparing, 'grade-push', { key, more: { grade, ...(isCommented && { comments }) } });
   }
 };
 
@@ -414,9 +580,7 @@ const sendDifferences = (comparing: Comparing, before: Both, wanted: Both): numb
     const isCounted = mistake !== 'counts messages' || !endedByRow.has(key);
     if (was !== undefined && now === undefined && isCounted) removed += 1;
   }
-  for (const [key, { value }] of wanted.grades)
-    if (before.grades.get(key)?.value !== value || unknown.has(key))
-      send(comparing, 'grade-push', { key, more: { grade: { type: 'numeric', points: Number(value) } } });
+  sendGrades(comparing, before, wanted);
   return removed;
 };
 

@@ -1,13 +1,15 @@
 import type { Body } from '../imports.ts';
 import type { Crosswalk } from './crosswalk.ts';
 import type { Export, FileName, Row, Said } from './files.ts';
+import { type Item, itemsNamed, newLineItems } from './line-items.ts';
 import type { Letter, Platform } from './platform.ts';
-import { namedRoles, roleIds, tableNames, type University, universityOf } from './university.ts';
+import { namedRoles, personIn, roleIds, tableNames, type University, universityOf } from './university.ts';
+import { isOfUnknownRole, type Meant, newMeant, unnamedRows, withUnusable } from './unusable.ts';
 
 // The oracle. It knows people, courses, and the last that each accepted file has said about them; it knows nothing of names, of how files
 // are compared, and of what was sent.
 
-type Value = string | undefined;
+export type Value = string | undefined;
 export type Problem = { university: number; text: string };
 
 /** A line of a report. Some have no place. */
@@ -22,13 +24,15 @@ type Named = {
    * is as if it were not there.
    */
   isContradiction?: boolean;
+  /** A row that cannot be used. */
+  isUnusable?: boolean;
   orgUnits?: readonly number[] | undefined;
   person?: number | undefined;
   title?: string | undefined;
 };
 
 /** What must be held of a thing, and what may be, if it is named. `text` tells why. */
-type Wanted = {
+export type Wanted = {
   allowed: ReadonlySet<Value>;
   ifNamed: ReadonlySet<Value>;
   claimed: readonly { file: FileName; value: Value }[];
@@ -84,13 +88,13 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
    */
   const everClaimedBy = new Map<string, Set<FileName>>();
   const everSaid = new Map<string, Set<Value>>();
-  /** By grade object, the line item that has it. */
-  const owners = new Map<string, string>();
-
   const placeOf = ({ university, code = '' }: Said): number | undefined => {
     if (crosswalk.isOpen(code)) return crosswalk.stoodFor(code);
     return crosswalk.idOf('orgUnitCode', code) ?? universities.get(university)?.places.get(code);
   };
+  const lineItems = newLineItems(platform, placeOf);
+  const { owners } = lineItems;
+
   /** Where a code is, or has been, as rows that wait may be about either. */
   const everAt = new Map<string, Set<number>>();
   const placesOf = (university: number, code: string): number[] => {
@@ -111,21 +115,57 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return all;
   };
 
+  /** By enrollment, the files that ever claimed it by a row that could be used. */
+  const usedBy = new Map<string, Set<FileName>>();
+  /** The day of each file, when it was accepted last: dates are read by that, until it comes again. */
+  const days = new Map<FileName, string>();
+  /** By file and CSV file, what each row said when it could be used last. */
+  const lastUsed = new Map<string, Map<string, Said>>();
+
+  /** A row that cannot be used says what it said when it could be used last. */
   const rowsOf = function* (file: string): Generator<Claim> {
     for (const [name, byFile] of files)
-      for (const { said } of byFile.get(file)?.values() ?? []) yield { ...said, file: name };
+      for (const { id } of byFile.get(file)?.values() ?? []) {
+        const said = lastUsed.get(`${name} ${file}`)?.get(id);
+        if (said && isWithin(said, days.get(name))) yield { ...said, file: name };
+      }
+  };
+  /** What rows that cannot be used say, and what they said when they could be used. */
+  const meantIn = function* (file: string): Generator<Meant> {
+    for (const [name, byFile] of files)
+      for (const row of byFile.get(file)?.values() ?? []) {
+        if (!row.said.isUnusable) continue;
+        const { LOGIN = '' } = row.cells;
+        // A table has names alone, and its name may be somebody else's still.
+        if (LOGIN !== '' && crosswalk.idOf('userName', LOGIN) !== row.said.person) continue;
+        const last = lastUsed.get(`${name} ${file}`)?.get(row.id);
+        yield { ...whereIn(row.said), file: name };
+        if (last !== undefined) yield { ...whereIn(last), file: name };
+      }
+  };
+  const whereIn = (said: Said): Omit<Meant, 'file'> => {
+    const of = said.item === undefined ? placeOf(said) : lineItems.objectOf(said);
+    const place = said.code === undefined ? undefined : String(of);
+    return { university: said.university, place, person: said.person, item: said.item };
   };
 
   const enrollmentsWanted = (before: Checked['before']): Map<string, Wanted> => {
     const claims = new Map<string, Claim[]>();
-    for (const file of ['enrollments.csv', 'students.csv', 'instructors.csv', 'drops.csv'])
+    for (const file of enrollmentFiles)
       for (const claim of rowsOf(file)) {
         const key = `${placeOf(claim)} ${claim.person}`;
         claims.set(key, [...(claims.get(key) ?? []), claim]);
+        usedBy.set(key, (usedBy.get(key) ?? new Set()).add(claim.file));
       }
+    const meant = newMeant(enrollmentFiles.flatMap((file) => [...meantIn(file)]));
+    for (const key of before.keys())
+      if (!key.includes('/') && !claims.has(key) && meant(key).length > 0) claims.set(key, []);
     return new Map(
       [...claims].map(([key, each]) => {
-        const wanted = enrollmentOf(each, before.get(key));
+        const was = before.get(key);
+        // A row holds nothing that its file never had.
+        const of = meant(key).filter(({ file }) => usedBy.get(key)?.has(file));
+        const wanted = withUnusable(enrollmentOf(each, was), { before: was, meant: of });
         // What a file says by a code whose move is open waits until a person has decided, and what another one says of it stands.
         const isOpen = each.some(({ code = '' }) => crosswalk.isOpen(code));
         const open = isOpen ? rolesIn(wanted.claimed) : [];
@@ -134,36 +174,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     );
   };
 
-  /**
-   * By grade object, the line items that have its title. An import of the export decides which of them has it; one that was refused, and that
-   * a delta does not have, is refused still.
-   */
-  const lineItemsNow = ({ name, isDelta, rows }: Export): Map<string, Set<string>> => {
-    const isHere = (item: string): boolean =>
-      !isDelta || (rows.get('lineItems.csv') ?? []).some(({ id }) => id === item);
-    const isRefusedStill = (item: string): boolean => !isHere(item) && ![...owners.values()].includes(item);
-    const items = new Map<string, Set<string>>();
-    for (const item of rowsOf('lineItems.csv')) {
-      const object = `${placeOf(item)}/${item.title}`;
-      items.set(object, (items.get(object) ?? new Set()).add(item.item ?? ''));
-    }
-    for (const [object, of] of name === 'export.zip' ? items : []) {
-      const [first, ...others] = of;
-      if (first !== undefined && others.length === 0) {
-        if (!isRefusedStill(first)) owners.set(object, first);
-      } else if (!of.has(owners.get(object) ?? '')) {
-        // It had the grade object before its course moved.
-        const title = object.slice(object.indexOf('/'));
-        const [, owner] = [...owners].find(([other, item]) => other.endsWith(title) && of.has(item)) ?? [];
-        if (owner === undefined) owners.delete(object);
-        else owners.set(object, owner);
-      }
-    }
-    return items;
-  };
-
-  const gradesWanted = ({ before, exported }: Checked): Map<string, Wanted> => {
-    const items = lineItemsNow(exported);
+  const gradesWanted = (before: Checked['before'], items: ReadonlyMap<string, Set<string>>) => {
     const claims = new Map<string, Claim[]>();
     /**
      * Of grade objects that nobody had before they were shared: the line items whose grades are there. A delta may
@@ -171,32 +182,40 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
      */
     const graders = new Map<string, Set<string>>();
     for (const claim of rowsOf('results.csv')) {
-      const object = `${placeOf(claim)}/${claim.title}`;
+      if (!lineItems.isHere(claim.item ?? '')) continue;
+      const object = lineItems.objectOf(claim);
       const key = `${object} ${claim.person}`;
       claims.set(key, [...(claims.get(key) ?? []), claim]);
       if (!owners.has(object) && platform.valueOf(key) === claim.score)
         graders.set(object, (graders.get(object) ?? new Set()).add(claim.item ?? ''));
     }
+    const meant = newMeant([...meantIn('results.csv')]);
     for (const [object, [only, ...others]] of graders)
       if (only !== undefined && others.length === 0) owners.set(object, only);
     return new Map(
-      [...claims].map(([key, each]) => {
+      [...claims].map(([key, each]): [string, Wanted] => {
         const object = key.slice(0, key.lastIndexOf(' '));
         const isShared = (items.get(object)?.size ?? 0) > 1;
-        return [key, gradeOf(each, { owner: owners.get(object), isShared, before: before.get(key) })];
+        const was = before.get(key);
+        const grade = gradeOf(each, { owner: owners.get(object), isShared, before: was });
+        // A grade object that has passed to another line item has the grades of that one alone.
+        const of = meant(key).filter(({ item }) => (owners.get(object) ?? item) === item);
+        return [key, withUnusable(grade, { before: was, meant: of })];
       }),
     );
   };
 
   /** Who or what a row of a report is about, by people and courses, and by what the crosswalk makes of its names. */
   const namedByRow = ({ said, cells }: Row): Named[] => {
-    const { university, code, person, title } = said;
-    const orgUnits = code === undefined ? undefined : placesOf(university, code);
+    const { university, person, isUnusable = false } = said;
     const login = crosswalk.idOf('userName', cells.username ?? loginOf('export.zip', { cells }));
-    return [
-      { orgUnits, person, title },
-      ...(login !== undefined && login !== person ? [{ orgUnits, person: login, title }] : []),
-    ];
+    const people = login === undefined || login === person ? [person] : [person, login];
+    // As its line item is said to be, and as it is.
+    const things = said.item === undefined ? [said] : [said, lineItems.settled(said)];
+    return things.flatMap(({ code, title }) => {
+      const orgUnits = code === undefined ? undefined : placesOf(university, code);
+      return people.map((each) => ({ orgUnits, person: each, title, isUnusable }));
+    });
   };
   const namedByText = (text: string): NamedOf[] => {
     const tokens = text.match(/\b[Cnl]\d+-\d+\b/g) ?? [];
@@ -214,6 +233,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   };
   const namedByMessage = ({ data }: Body): NamedOf[] => {
     const { orgUnitId, orgUnitCode, userId, userName, gradeObjectName, name } = data as Record<string, never>;
+    const formers = (data.gradeObjectFormerNames as string[] | undefined) ?? [];
     const university =
       orgUnitId === undefined
         ? Number(/\d+/.exec(String(orgUnitCode))?.[0])
@@ -223,12 +243,17 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     const bearer =
       userName === undefined ? undefined : universities.get(university)?.bearers.get(String(userName));
     const person = userId === undefined ? bearer : Number(userId);
-    return [[university, { mayBeGone: true, orgUnits, person, title: gradeObjectName ?? name }]];
+    return [gradeObjectName ?? name, ...formers].map((title) => [
+      university,
+      { mayBeGone: true, orgUnits, person, title },
+    ]);
   };
 
   const toldIn = (report: readonly ReportLine[]): Told[] =>
     report.map(({ file, line, text }) => ({
-      rows: line === undefined ? [] : (lines.get(file) ?? []).flatMap((all) => all[line - 2] ?? []),
+      rows: (lines.get(file) ?? []).flatMap((all) =>
+        line === undefined ? all.filter((row) => isOfUnknownRole(row, text)) : (all[line - 2] ?? []),
+      ),
       text,
     }));
   const namedBy = (told: readonly Told[]): NamedOf[] =>
@@ -293,10 +318,47 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
           const login = loginOf(name, row);
           const isLearnt = isLearntOf(name, 'userName', login) || isLearntOf(name, 'orgUnitCode', said.code);
           if (said.code === undefined || (then === now && !isLearnt)) continue;
-          const title = said.title === undefined ? '' : `/${said.title}`;
+          const title = titleIn(said);
           for (const place of [then, now]) keys.add(`${place}${title} ${said.person}`);
         }
     return keys;
+  };
+
+  /** What a grade object was when it began to differ, and was named. */
+  const maximaNamed = new Map<string, unknown>();
+  /** Grade objects that are not as their line items say, and grades that do not say out of which maximum they are. */
+  const objectProblems = (named: ReadonlyMap<number, Named[]>): Problem[] => {
+    const problems: Problem[] = [];
+    for (const said of lineItems.all()) {
+      const object = lineItems.objectOf(said);
+      const is = platform.maximumOf(object);
+      const names = (named.get(said.university) ?? []).filter(
+        ({ orgUnits, title }) =>
+          (orgUnits === undefined || orgUnits.includes(placeOf(said) ?? 0)) &&
+          (title === undefined || title === said.title),
+      );
+      if (owners.get(object) !== said.item || is === Number(said.max)) maximaNamed.delete(object);
+      else if (names.length > 0) maximaNamed.set(object, is);
+      else if (!maximaNamed.has(object) || maximaNamed.get(object) !== is)
+        problems.push({
+          ...{ university: said.university },
+          text: `${object} is out of ${is}, and must be out of ${said.max}`,
+        });
+    }
+    for (const { item, from, to } of lineItems.doubled())
+      problems.push({
+        university: universityOf(Number.parseInt(to, 10)),
+        text: `${item} has ${from} and ${to}`,
+      });
+    for (const key of platform.keys())
+      if (key.includes('/') && platform.outOf(key) === undefined)
+        problems.push({ university: universityOf(personIn(key)), text: `${key} is out of nothing` });
+    return problems;
+  };
+
+  const titleIn = (said: Said): string => {
+    const { title } = lineItems.settled(said);
+    return title === undefined ? '' : `/${title}`;
   };
 
   /** Also of where a code has been: a message by a code that is in doubt arrives where it stands in the end. */
@@ -304,7 +366,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     for (const [file, byFile] of files)
       for (const rows of byFile.values())
         for (const { said } of rows.values()) {
-          const title = said.title === undefined ? '' : `/${said.title}`;
+          const title = titleIn(said);
           for (const place of said.code === undefined ? [] : placesOf(said.university, said.code)) {
             const key = `${place}${title} ${said.person}`;
             everClaimedBy.set(key, (everClaimedBy.get(key) ?? new Set()).add(file));
@@ -312,9 +374,27 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         }
   };
 
+  /** A grade object that gets another title takes its grades along, and what is known of them. Elsewhere, they are sent again. */
+  const withTitles = (held: Checked['before']): Map<string, string> => {
+    const now = new Map(held);
+    for (const { from, to } of lineItems.moves())
+      for (const [key, value] of held)
+        if (key.startsWith(`${from} `)) {
+          const moved = `${to}${key.slice(from.length)}`;
+          everSaid.set(moved, (everSaid.get(moved) ?? new Set()).add(value));
+        }
+    for (const { from, to } of lineItems.renamed()) {
+      for (const known of [now, stillNamed, lastReadOtherwise, everClaimedBy, everSaid])
+        move(known, from, to);
+      for (const key of [...now.keys()]) if (key.startsWith(`${from} `)) now.delete(key);
+    }
+    return now;
+  };
+
   return {
     /** What a file has said by which the platform is changed. */
-    accept: ({ name, isDelta, rows }: Export): void => {
+    accept: ({ name, isDelta, rows }: Export, day: string): void => {
+      days.set(name, day);
       const before = isDelta ? files.get(name) : undefined;
       const now = new Map<string, Map<string, Row>>();
       for (const [file, each] of rows) {
@@ -323,6 +403,12 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
           if (row.cells.status === 'tobedeleted') all.delete(row.id);
           else all.set(row.id, row);
         now.set(file, all);
+        const usedBefore = lastUsed.get(`${name} ${file}`);
+        const used = [...all.values()].flatMap(({ id, said }): [string, Said][] => {
+          const last = said.isUnusable ? usedBefore?.get(id) : said;
+          return last === undefined ? [] : [[id, last]];
+        });
+        lastUsed.set(`${name} ${file}`, new Map(used));
         acceptedLines.set(file, [each, ...(isDelta ? (acceptedLines.get(file) ?? []) : [])]);
       }
       files.set(name, now);
@@ -349,9 +435,15 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         allPlacesOf(at);
         for (const code of places.keys()) placesOf(at, code);
       }
-      const { before } = checked;
+      const rows = [...(files.get('export.zip')?.get('lineItems.csv')?.values() ?? [])];
+      const items = lineItems.settle(
+        checked.exported,
+        rows.map(({ id, said }): Item => ({ ...said, item: id })),
+        itemsNamed(checked.exported, checked.report),
+      );
+      const before = withTitles(checked.before);
       const isReadOtherwise = readOtherwise().union(notFollowed());
-      const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(checked)]);
+      const wanted = new Map([...enrollmentsWanted(before), ...gradesWanted(before, items)]);
       rememberClaims();
       for (const [key, { claimed }] of wanted)
         everSaid.set(key, (everSaid.get(key) ?? new Set()).union(rolesIn(claimed)));
@@ -372,14 +464,18 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         // Of what was replayed, nobody knows which was the last.
         const isOpen = allowed.size > 0 || namesOf(key, replayed).length > 0;
         const values = claimed.map((each) => each.value);
-        const mayBe = new Set([...heldOf(key, before), ...ifNamed, ...(isOpen ? saidOf(key, everSaid) : [])]);
+        const isUnusable = names.length > 0 && names.every((each) => each.isUnusable);
+        const saidBefore = isOpen && !isUnusable ? saidOf(key, everSaid) : [];
+        const mayBe = new Set([...heldOf(key, before), ...ifNamed, ...saidBefore]);
         if (names.length > 0 && (mayBe.has(value) || (value === undefined && names.some(isWaiting))))
           return true;
         const still = stillNamed.get(key);
         const namesBy = (file: FileName): Named[] => namesOf(key, namedByFile.get(file) ?? new Map());
         const isNamedBy = (file: FileName): boolean => namesBy(file).length > 0;
-        const byFiles = [...files].map(isNamedBy);
-        const isNamed = byFiles.some(Boolean) || [...(everClaimedBy.get(key) ?? [])].some(isNamedBy);
+        const isNamed = [...files, ...(everClaimedBy.get(key) ?? [])].some(isNamedBy);
+        // A row that is not used holds nothing that another file ends. One that cannot be used does.
+        const mayEnd =
+          files.size > 0 && [...files].every((file) => namesBy(file).some((one) => !one.isUnusable));
         /** Waits, or is named as not used. */
         const isUnused = ({ file }: { file: FileName }): boolean =>
           names.some(isWaiting) || namesBy(file).some((one) => !one.isContradiction);
@@ -389,7 +485,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
           isOfTheRest ||
           lastReadOtherwise.get(key) === (value ?? '') ||
           (still?.text === text && still.value === value) ||
-          (isNamed && (mayBe.has(value) || mayEnd(byFiles, value)))
+          (isNamed && (mayBe.has(value) || (value === undefined && mayEnd)))
         );
       };
       const rememberAllowed = (key: string, value: Value, text: string): void => {
@@ -398,7 +494,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         else stillNamed.delete(key);
         if (isOtherwise) lastReadOtherwise.set(key, value ?? '');
       };
-      return [...keys].flatMap((key) => {
+      const ofThings = [...keys].flatMap((key) => {
         const [value, was] = [platform.valueOf(key), before.get(key)];
         const each = wanted.get(key) ?? nothingWanted(key, was, everClaimedBy.get(key));
         const { allowed, text } = each;
@@ -419,8 +515,23 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         const problem = `${key} is ${shown(value)}, was ${shown(was)}, and must be ${must}`;
         return [{ university: universityOf(personIn(key)), text: problem }];
       });
+      return [...ofThings, ...objectProblems(named), ...unnamedRows(checked)];
     },
   };
+};
+
+const enrollmentFiles = ['enrollments.csv', 'students.csv', 'instructors.csv', 'drops.csv'];
+
+/** An enrollment holds from its first through its last day. */
+const isWithin = ({ begins = '', ends = '' }: Said, day = ''): boolean =>
+  (begins === '' || begins <= day) && (ends === '' || day <= ends);
+
+/** What has the key of a grade object's grade, by that of another. */
+const move = (known: Map<string, unknown>, from: string, to: string): void => {
+  for (const [key, each] of [...known]) {
+    const moved = `${to}${key.slice(from.length)}`;
+    if (key.startsWith(`${from} `) && !known.has(moved)) known.set(moved, each);
+  }
 };
 
 const stayingIn = (report: readonly ReportLine[]): number =>
@@ -441,12 +552,8 @@ const heldOf = (key: string, before: Checked['before']): Value[] => [
 /** Also of a grade where its course was before. */
 const saidOf = (key: string, everSaid: ReadonlyMap<string, ReadonlySet<Value>>): Value[] =>
   [...everSaid].flatMap(([other, values]) => (other === key || isSameGrade(other, key) ? [...values] : []));
-/** A row that is not used holds nothing that another file ends. */
-const mayEnd = (byFiles: readonly boolean[], value: Value): boolean =>
-  byFiles.every(Boolean) && value === undefined;
 const isSameGrade = (one: string, other: string): boolean =>
   one.includes('/') && one.slice(one.indexOf('/')) === other.slice(other.indexOf('/'));
-const personIn = (key: string): number => Number(key.slice(key.lastIndexOf(' ') + 1));
 
 type NamedOf = [university: number, named: Named];
 

@@ -1,5 +1,7 @@
 import type { CrosswalkKind } from '../../../../../lib/delivery/crosswalk/kinds.ts';
 import { type Random, randomFrom } from '../../../../fuzz/random.ts';
+import { cellChanges, type Slip, titleChanges } from './cells.ts';
+import { instantOf, type Now, one } from './now.ts';
 
 // A small university: what its student information system has, whom its user names and codes stand for, and what the crosswalk knows
 // of that, which follows some nights later.
@@ -9,10 +11,26 @@ export type TableName = (typeof tableNames)[number];
 
 /** People are known by their accounts' ids. */
 export type UserRecord = { username: string; person: number };
-export type Enrolled = { section: string; user: string; role: string; at: string };
+export type Enrolled = {
+  section: string;
+  user: string;
+  role: string;
+  at: string;
+  /** The first and the last day, if it has them. */
+  begins?: string;
+  ends?: string;
+  slip?: Slip;
+};
 export type Listed = Enrolled & { status: 'active' | 'withdrawn' };
-export type Item = { section: string; title: string };
-export type Result = { item: string; user: string; score: string; at: string };
+export type Item = { section: string; title: string; max: string; slip?: Slip };
+export type Result = {
+  item: string;
+  user: string;
+  score: string;
+  at: string;
+  comment?: string;
+  slip?: Slip;
+};
 
 /** What the crosswalk learns in a night; without an id, it forgets the name. */
 type Lesson = { night: number; kind: CrosswalkKind; name: string; id: number | undefined; person?: number };
@@ -45,6 +63,8 @@ export const namedRoles = ['teacher', 'student'];
 
 const perUniversity = 1_000;
 const firstPerson = 500_000_000;
+/** Of a key such as `2601 101` or `2601/Quiz 101`. */
+export const personIn = (key: string): number => Number(key.slice(key.lastIndexOf(' ') + 1));
 export const universityOf = (id: number): number => Math.floor((id % firstPerson) / perUniversity);
 
 const newNumber = (university: University): number => {
@@ -56,17 +76,6 @@ const newId = (university: University, letter: string): string =>
 const newPerson = (university: University): number =>
   firstPerson + university.at * perUniversity + newNumber(university);
 const newPlace = (university: University): number => university.at * perUniversity + newNumber(university);
-
-const startMs = Date.parse('2026-11-01T01:00:00Z');
-export const instantOf = (night: number, minutes = 0): string =>
-  new Date(startMs + night * 86_400_000 - (60 - minutes) * 60_000).toISOString();
-
-export type Now = {
-  night: number;
-  random: Random;
-  /** How many nights the crosswalk is late. */
-  delay: number;
-};
 
 const stampOf = ({ isTimed }: University, { night, random }: Now): string =>
   isTimed ? instantOf(night, random.below(50)) : '';
@@ -117,9 +126,6 @@ export const newUniversity = (at: number, seed: number): University => {
   for (const change of [changes.grade, changes.list, changes.list]) change(university, now);
   return university;
 };
-
-const one = <Key, Value>(map: ReadonlyMap<Key, Value>, { random }: Now): [Key, Value] | undefined =>
-  map.size === 0 ? undefined : random.one([...map]);
 
 const isPending = ({ lessons }: University, person: number): boolean =>
   lessons.some((lesson) => lesson.person === person);
@@ -216,7 +222,8 @@ const changes = {
     const [id, row] = one(university.enrollments, now) ?? [];
     if (id === undefined || row === undefined) return;
     university.enrollments.delete(id);
-    const listed: Listed = { ...row, role: 'teacher', status: 'active', at: stampOf(university, now) };
+    const { section, user } = row;
+    const listed: Listed = { section, user, role: 'teacher', status: 'active', at: stampOf(university, now) };
     setListed(university, 'instructors.csv', listed);
   },
   addItem: (university, now) => {
@@ -225,7 +232,8 @@ const changes = {
     const isThere = [...university.items.values()].some(
       (each) => each.section === section && each.title === title,
     );
-    if (section !== undefined && !isThere) university.items.set(newId(university, 'l'), { section, title });
+    if (section !== undefined && !isThere)
+      university.items.set(newId(university, 'l'), { section, title, max: '20' });
   },
   dropItem: (university, now) => {
     const [id] = one(university.items, now) ?? [];
@@ -385,7 +393,8 @@ const dropUser = (university: University, id: string, now: Now): void => {
   learnLogin(university, now, [username, undefined, person]);
 };
 
-export type ChangeName = keyof typeof changes | keyof typeof nameChanges;
+const ofRows = { ...changes, ...cellChanges, ...titleChanges };
+export type ChangeName = keyof typeof ofRows | keyof typeof nameChanges;
 /** A change is the same in each history that has it, whatever came before. */
 export type ChangeOf = { name: ChangeName; seed: number };
 
@@ -396,8 +405,13 @@ const weights: Partial<Record<ChangeName, number>> = {
   grade: 3,
   list: 5,
   unlist: 2,
+  slip: 5,
+  correct: 2,
+  setDates: 3,
+  setMaximum: 2,
+  comment: 3,
 };
-const allNames = [...Object.keys(changes), ...Object.keys(nameChanges)] as ChangeName[];
+const allNames = [ofRows, nameChanges].flatMap(Object.keys) as ChangeName[];
 const weighted = allNames.flatMap((name) => Array<ChangeName>(weights[name] ?? 1).fill(name));
 export const anyChange = (random: Random): ChangeOf => ({
   name: random.one(weighted),
@@ -414,7 +428,7 @@ export const applyChange = (
 ): void => {
   const random = randomFrom(seed);
   const now: Now = { night, random, delay: random.below(3) };
-  if (!isNameChange(name)) changes[name](university, now);
+  if (!isNameChange(name)) ofRows[name](university, now);
   else if (isCalm) nameChanges[name](university, now);
 };
 
