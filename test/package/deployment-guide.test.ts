@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { credentialSchema } from '../../lib/platform/auth/auth.ts';
-import { secretShape } from '../../lib/sources/changes/source.ts';
 import { documentOf, examplesIn } from '../documents.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -12,15 +11,9 @@ const guide = documentOf('lib/operate/stage/README.md');
 
 const linkSecret = z.strictObject({ key: z.string(), plainSecret: z.string() });
 
-const changesSecret = z.union([
-  secretShape.strict().required({ header: true, value: true }).omit({ tokenUrl: true, apiKey: true }),
-  secretShape.strict().required({ tokenUrl: true, apiKey: true }).omit({ header: true, value: true }),
-]);
-
 const nameOf = (secret: Record<string, unknown>): string => {
   if ('plainSecret' in secret) return 'a link';
-  if ('type' in secret) return [secret.type, secret.grant].join(' ').trim();
-  return 'header' in secret ? 'changes by a header' : 'changes by a token';
+  return [secret.type, secret.grant].join(' ').trim();
 };
 
 test('each secret that the deployment guide shows is one that the functions take', () => {
@@ -30,11 +23,9 @@ test('each secret that the deployment guide shows is one that the functions take
     'oauth client_credentials',
     'oauth refresh_token',
     'a link',
-    'changes by a header',
-    'changes by a token',
   ]);
   const wrong = secrets.flatMap(
-    (secret) => z.union([credentialSchema, linkSecret, changesSecret]).safeParse(secret).error ?? [],
+    (secret) => z.union([credentialSchema, linkSecret]).safeParse(secret).error ?? [],
   );
   expect(wrong).toEqual([]);
 });

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import * as grades from '../../lib/platform/resources/grades.ts';
 import { operations, refusedOperations } from '../../lib/platform/resources/operations.ts';
 import { operationOverridesFrom } from '../../lib/runtime/aws/settings.ts';
-import { askedIn } from '../../lib/scheduled/course-export/request.ts';
 import { examplesIn, sectionOf, writtenPart } from '../documents.ts';
 import { operationsTable } from './operations.ts';
 
@@ -22,10 +21,4 @@ test('the example of overrides is one that the functions take, of operations tha
   const names = operations.map(({ name }) => name);
   expect(Object.keys(read ?? {}).filter((name) => !names.includes(name))).toEqual([]);
   expect(read).toEqual(overrides);
-});
-
-test('the runbook’s example of an export is asked for so', () => {
-  const section = sectionOf('lib/show/cli/README.md', '## Export courses');
-  const [, payload = ''] = /--payload \\\n {2}'([^']+)'/.exec(section) ?? [];
-  expect(askedIn(JSON.parse(payload)).request).toMatchObject({ orgUnitIds: [2001, 2002], orgUnitType: 3 });
 });
