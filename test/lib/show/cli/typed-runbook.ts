@@ -92,6 +92,8 @@ export const typeFor = (
 };
 
 type Expectations = {
+  /** Default: yes, all commands. */
+  isThere?(command: string): boolean;
   /** Commands that are typed in a shorter form, as they would do the same again. */
   shortened?(command: string): string;
   /** Commands that are well if they end with 1. */
@@ -110,9 +112,11 @@ export const expectAnswer = async (result: Result, expected = 0): Promise<void> 
 export const typeEachCommand = (
   document: string,
   follow: Follow,
-  { shortened = (command) => command, endsWith1, others = [] }: Expectations = {},
+  { isThere = () => true, shortened = (command) => command, endsWith1, others = [] }: Expectations = {},
 ): void => {
-  const situations = situationsIn(document).filter(({ commands }) => commands.length > 0);
+  const situations = situationsIn(document)
+    .map(({ title, commands }) => ({ title, commands: commands.filter(isThere) }))
+    .filter(({ commands }) => commands.length > 0);
   const expectedOf = (command: string): number => (endsWith1?.test(command) ? 1 : 0);
 
   describe.each(situations)('“$title”', ({ commands }) => {
@@ -125,7 +129,7 @@ export const typeEachCommand = (
     tags: ['long'],
   }, async () => {
     const shapes: Record<string, Json> = {};
-    for (const command of [...commandsIn(document), ...others]) {
+    for (const command of [...situations.flatMap(({ commands }) => commands), ...others]) {
       const { name, options: own } = commandOf(command);
       if (shortened(command) !== command || name === 'sis-relay console') continue;
       const yes = own.includes('--yes') && !command.includes('--yes') ? ' --yes' : '';

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect } from 'vitest';
 import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import { options } from '../../../../lib/options.ts';
 import { snapshotSettingsFrom } from '../../../../lib/runtime/aws/settings.ts';
 import { importJob } from '../../../../lib/sources/snapshots/import.ts';
 import { createSnapshotServices } from '../../../../lib/sources/snapshots/services.ts';
@@ -15,6 +16,8 @@ import { durableOptionsOf, settingsOf } from '../../../local/stack.ts';
 import { waitingImport } from './waiting-import.ts';
 
 const office = localOffice({ functions: false });
+
+const hasCrosswalkCommands = options.some(({ name }) => name === 'crosswalk-fill');
 
 const bucketHere = (): Bucket => {
   const { s3, description } = office.stack();
@@ -89,4 +92,6 @@ const follow: Follow = async (command, more) => {
 typeEachCommand('lib/options/snapshots/README.md', follow, {
   // Nothing was put under snapshots/.
   endsWith1: /snapshots list$/,
+  // Those of another option, which may be deleted.
+  isThere: (command) => !command.includes('sis-relay crosswalk') || hasCrosswalkCommands,
 });
