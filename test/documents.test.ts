@@ -4,13 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { failureKindNames } from '../lib/message/failure-kinds.ts';
 import { messageType, parseMessage } from '../lib/message/message.ts';
 import { steps } from '../lib/operate/stage/doctor/steps.ts';
-import { integrationNamed, loadIntegrations } from '../lib/operate/stage/integrations.ts';
-import { messagesOf } from '../lib/sources/changes/events.ts';
-import { noticesIn } from '../lib/sources/changes/page.ts';
-import { secretShape } from '../lib/sources/changes/source.ts';
-import { readMapping } from '../lib/sources/mapping/mapping.ts';
-import { mappingFor } from '../lib/sources/snapshots/package/mapping-file.ts';
-import { snapshotSettings } from '../lib/sources/snapshots/package/settings-file.ts';
+import { integrationNamed } from '../lib/operate/stage/integrations.ts';
+import { options } from '../lib/options.ts';
 import { anchorsIn, documentOf, examplesIn, sectionOf, textOf, writtenPart } from './documents.ts';
 import { example } from './local/examples.ts';
 import { contracts } from './package/contract/contract.ts';
@@ -21,6 +16,17 @@ const documents = globSync(['**/*.md', '.github/*.md'], {
   exclude: (name) => /^(node_modules|\.serverless|\.local)$/.test(name),
 });
 
+const optionsSection = sectionOf('README.md', '## Options');
+const documentOfOption = (name: string): string => `lib/options/${name}/README.md`;
+
+/** An option can be deleted without a search for what names it. A misspelt one is not in the README's list. */
+const isOfADeletedOption = (target: string): boolean => {
+  const [, name = ''] = /^lib\/options\/([^/]+)\//.exec(target.replaceAll('\\', '/')) ?? [];
+  return (
+    optionsSection.includes(`](${documentOfOption(name)})`) && !existsSync(join(root, 'lib/options', name))
+  );
+};
+
 /** Links within the project that lead nowhere. */
 const brokenLinksIn = (path: string): string[] =>
   [...textOf(path).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = '']) => {
@@ -29,7 +35,7 @@ const brokenLinksIn = (path: string): string[] =>
     const target = file === '' ? path : join(dirname(path), file);
     const isThere =
       existsSync(join(root, target)) && (anchor === undefined || anchorsIn(target).includes(anchor));
-    return isThere ? [] : [link];
+    return isThere || isOfADeletedOption(target) ? [] : [link];
   });
 
 /** The page that a program writes, of the last proofs. */
@@ -89,6 +95,14 @@ describe('documents', () => {
     expect(unprovenIn('README.md', text)).toEqual(['a minute', '900.5 MB']);
   });
 
+  test('the README and the runbook name each option, with its functions', () => {
+    for (const { name, functions } of options) {
+      const [, row = ''] = optionsSection.split(`](${documentOfOption(name)}) |`);
+      for (const each of functions) expect(row.split('\n')[0], name).toContain(`\`${each}\``);
+      expect(documentOf('lib/show/cli/README.md')).toContain(`/options/${name}/README.md#what-operators-do`);
+    }
+  });
+
   test('the README is at most 250 lines, and leads to each of the others', () => {
     expect(documentOf('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(250);
     const others = documents.filter((path) => path.endsWith('README.md') && path !== 'README.md');
@@ -113,42 +127,6 @@ describe('documents', () => {
     expect(message).toMatchObject({ type: messageType('grade-push') });
     expect(() => parseMessage(JSON.stringify(message), integration!, Date.now())).not.toThrow();
     expect(message).toMatchObject({ id: JSON.parse(await example('grade-push')).id });
-  });
-
-  test('what the producers’ guide shows of other services is read as it says', async () => {
-    const section = sectionOf('events/README.md', '## By way of other services');
-    const [changes, mapped, ...others] = examplesIn(section);
-    expect(others).toEqual([]);
-    const integrations = await loadIntegrations();
-    const read = readMapping(JSON.stringify(mapped), integrations);
-    if (!('mapping' in read)) throw new Error(read.problems.join());
-    const [change] = noticesIn(JSON.stringify(changes), { after: undefined, limit: 500 });
-    const made = messagesOf(change!, { mapping: read.mapping, integrations, nowMs: Date.now() });
-    expect(made).toMatchObject({ messages: [{ function: 'enrollment-create' }] });
-  });
-
-  test('what the producers’ guide shows of snapshots is read as it says', async () => {
-    const [settings, mapping, ...others] = examplesIn(sectionOf('events/README.md', '## Snapshots'));
-    expect(others).toEqual([]);
-    const { roles } = settings as { roles: Record<string, number> };
-    expect(snapshotSettings.parse({ roles })).toEqual(settings);
-    const integrations = await loadIntegrations();
-    const store = { textIfAny: async () => JSON.stringify(mapping) };
-    const read = await mappingFor('snapshots/registrations.csv', {
-      store,
-      integrations,
-      functions: snapshotSettings.parse({}).functions,
-    });
-    expect(read.messages).toMatchObject([{ key: ['COURSE', 'LOGIN'] }]);
-  });
-
-  test('the deployment guide shows secrets for changes that are taken', () => {
-    const examples = examplesIn(sectionOf('lib/operate/stage/README.md', '### Change notices'));
-    expect(examples.map((each) => secretShape.safeParse(each).success)).toEqual([true, true]);
-    expect(examples.map((each) => Object.keys(each as object))).toEqual([
-      ['header', 'value'],
-      ['tokenUrl', 'apiKey'],
-    ]);
   });
 
   test('the README’s figures are those of the tables that are measured', () => {

@@ -46,7 +46,8 @@ export const command = async ([version = '', ...args]: string[]): Promise<void> 
     ...(/^(### |- )/m.test(section) ? [] : ['The section ## [Unreleased] of CHANGELOG.md is empty.']),
   ];
   if (problems.length > 0) return refuse(problems);
-  const contractTests = ['test/package/contract/released.test.ts', 'test/lib/show/cli/runbook.test.ts'];
+  // The runbook's, and those of options.
+  const contractTests = ['test/package/contract/released.test.ts', 'runbook.test.ts'];
   const vitest = ['test/run.js', `RELEASE=${version}`, 'node_modules/vitest/vitest.mjs', 'run'];
   if (!succeeds(process.execPath, ...vitest, ...contractTests, '-t', 'last release'))
     return refuse([

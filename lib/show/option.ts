@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Verb } from '../operate/stage/roles.ts';
 import type { Target } from '../operate/stage/target.ts';
 import type { Cli } from './cli/command-context.ts';
 import type { Desk } from './console/desk.ts';
@@ -24,10 +25,10 @@ export type HeldNames = {
     target: Target,
     signal: AbortSignal,
   ): Promise<{ names: readonly string[] | undefined; facts: object; view: View }>;
-  /** Accepts that each is still one person's. Undefined: the operator declined. */
+  /** Accepts that each is still one person's. `command`: for the audit log. Undefined: the operator declined. */
   accept(
     operator: Operator,
-    given: { names: readonly string[] | 'all'; reason?: string | undefined },
+    given: { names: readonly string[] | 'all'; reason?: string | undefined; command: Verb },
   ): Promise<unknown>;
   /** What moves with the code of an org unit, for whoever accepts its move. */
   movesWith(target: Target, code: string): Promise<View>;

@@ -29,3 +29,8 @@ export function filesIn(stack: () => { s3: S3Client; description: { bucket: stri
     },
   };
 }
+
+export type Bucket = { s3: S3Client; bucket: string };
+
+export const putText = ({ s3, bucket: Bucket }: Bucket, Key: string, Body: string | Buffer) =>
+  s3.send(new PutObjectCommand({ Bucket, Key, Body }));

@@ -5,7 +5,6 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { functionSettings, parameters } from '../../lib/operate/stage/template/all-settings.ts';
 import { credentialSchema } from '../../lib/platform/auth/auth.ts';
-import { secretShape } from '../../lib/sources/changes/source.ts';
 import { documentOf, examplesIn, writtenPart } from '../documents.ts';
 import { parametersTable, variablesTable } from './settings.ts';
 
@@ -14,15 +13,9 @@ const guide = documentOf('lib/operate/stage/README.md');
 
 const linkSecret = z.strictObject({ key: z.string(), plainSecret: z.string() });
 
-const changesSecret = z.union([
-  secretShape.strict().required({ header: true, value: true }).omit({ tokenUrl: true, apiKey: true }),
-  secretShape.strict().required({ tokenUrl: true, apiKey: true }).omit({ header: true, value: true }),
-]);
-
 const nameOf = (secret: Record<string, unknown>): string => {
   if ('plainSecret' in secret) return 'a link';
-  if ('type' in secret) return [secret.type, secret.grant].join(' ').trim();
-  return 'header' in secret ? 'changes by a header' : 'changes by a token';
+  return [secret.type, secret.grant].join(' ').trim();
 };
 
 test('each secret that the deployment guide shows is one that the functions take', () => {
@@ -32,11 +25,9 @@ test('each secret that the deployment guide shows is one that the functions take
     'oauth client_credentials',
     'oauth refresh_token',
     'a link',
-    'changes by a header',
-    'changes by a token',
   ]);
   const wrong = secrets.flatMap(
-    (secret) => z.union([credentialSchema, linkSecret, changesSecret]).safeParse(secret).error ?? [],
+    (secret) => z.union([credentialSchema, linkSecret]).safeParse(secret).error ?? [],
   );
   expect(wrong).toEqual([]);
 });

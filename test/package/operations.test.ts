@@ -3,7 +3,6 @@ import * as grades from '../../lib/platform/resources/grades.ts';
 import { operations, refusedOperations } from '../../lib/platform/resources/operations.ts';
 import { readSettings } from '../../lib/runtime/aws/setting.ts';
 import { platformSettings } from '../../lib/runtime/aws/settings.ts';
-import { askedIn } from '../../lib/scheduled/course-export/request.ts';
 import { examplesIn, sectionOf, writtenPart } from '../documents.ts';
 import { operationsTable } from './operations.ts';
 
@@ -25,10 +24,4 @@ test('the example of overrides is one that the functions take, of operations tha
   const names = operations.map(({ name }) => name);
   expect(Object.keys(read ?? {}).filter((name) => !names.includes(name))).toEqual([]);
   expect(read).toEqual(overrides);
-});
-
-test('the runbook’s example of an export is asked for so', () => {
-  const section = sectionOf('lib/show/cli/README.md', '## Export courses');
-  const [, payload = ''] = /--payload \\\n {2}'([^']+)'/.exec(section) ?? [];
-  expect(askedIn(JSON.parse(payload)).request).toMatchObject({ orgUnitIds: [2001, 2002], orgUnitType: 3 });
 });

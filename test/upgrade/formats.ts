@@ -8,7 +8,7 @@ import { joined, shapeOf } from '../package/contract/shape.ts';
 import type { State } from './state.ts';
 
 /** The form of what a stage keeps: its tables by kind of item, and the files that its functions read again. */
-export const formatsOf = async ({ tables, files }: State): Promise<Json> => ({
+export const formatsOf = async ({ tables, files }: State): Promise<{ [name: string]: Json }> => ({
   // What was called lately is counted there, too; no version needs another's.
   ledger: byKind(
     tables.table.filter(({ resource }) => !resource?.S?.startsWith('pace/')),

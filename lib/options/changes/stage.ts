@@ -23,14 +23,14 @@ export const stage: FunctionParts = {
     // A run that fails is the next minute's work.
     ChangesUnread: {
       text: 'For a quarter of an hour, changes of the student information system could not be read. The log of `change-poll` shows why. No change is lost.',
-      see: 'change-notices-are-not-read-or-refused',
+      see: 'lib/options/changes/README.md#change-notices-are-not-read-or-refused',
       ...counted([metric('ChangePollsFailed', { function: 'change-poll' })]),
       DatapointsToAlarm: 3,
       EvaluationPeriods: 4,
     },
     ChangesRefused: {
       text: 'The mapping makes no message of a change. The change is under `change-poll/refused/` in the bucket, with what is wrong.',
-      see: 'change-notices-are-not-read-or-refused',
+      see: 'lib/options/changes/README.md#change-notices-are-not-read-or-refused',
       ...counted([metric('ChangeNotices', { outcome: 'refused' })]),
     },
   }),

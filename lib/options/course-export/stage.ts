@@ -14,7 +14,7 @@ export const stage: FunctionParts = {
   alarms: ({ metric, alive }) => ({
     ExportIncomplete: {
       text: 'An export of courses is incomplete or empty. Its `manifest.json` says what failed and who must do what.',
-      see: 'export-courses',
+      see: 'lib/options/course-export/README.md#export-courses',
       ...counted([
         metric('ExportRuns', { outcome: 'incomplete' }),
         metric('ExportRuns', { outcome: 'empty' }),

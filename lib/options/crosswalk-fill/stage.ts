@@ -31,12 +31,12 @@ export const stage: FunctionParts = {
     // Each fill reports the next two, every hour.
     CrosswalkHeld: {
       text: 'The names of the crosswalk are not updated: a list or a file lacks too many of them, or cannot be used. The log of `crosswalk-fill` shows which one.',
-      see: 'the-crosswalk-keeps-what-it-had',
+      see: 'lib/options/crosswalk-fill/README.md#the-crosswalk-keeps-what-it-had',
       ...highestOver(0, [metric('CrosswalkFills', { outcome: 'held' })], { Period: 3600 }),
     },
     CrosswalkMoved: {
       text: 'A code has moved to another org unit, and messages with it are parked. `sis-relay crosswalk moved` lists such codes, and `sis-relay crosswalk accept` accepts a move.',
-      see: 'a-code-has-moved-to-another-org-unit',
+      see: 'lib/options/crosswalk-fill/README.md#a-code-has-moved-to-another-org-unit',
       ...highestOver(0, [metric('CrosswalkMoved', { function: 'crosswalk-fill' })], { Period: 3600 }),
     },
   }),

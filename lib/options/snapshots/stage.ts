@@ -43,7 +43,7 @@ export const stage: FunctionParts = {
   alarms: ({ metric, lambdaMetric, ruleMetric }) => ({
     SnapshotNotStarted: {
       text: 'A file was dropped under `snapshots/`, and its import could not be started, or broke off. If `sis-relay snapshots list` does not name the file, deploy, which repairs the rule and its rights, then drop the file again.',
-      see: 'snapshots',
+      see: 'lib/options/snapshots/README.md#what-operators-do',
       ...counted([
         ruleMetric('FailedInvocations', 'dropped-snapshot'),
         lambdaMetric('AsyncEventsDropped', 'snapshot-import'),
@@ -51,12 +51,12 @@ export const stage: FunctionParts = {
     },
     SnapshotFails: {
       text: 'A snapshot could not be imported, or not sent completely. `sis-relay snapshots list` shows why. The next import of its kind first sends the rest.',
-      see: 'snapshots',
+      see: 'lib/options/snapshots/README.md#what-operators-do',
       ...counted([metric('SnapshotImports', { outcome: 'failed' })]),
     },
     SnapshotWaits: {
       text: 'A snapshot waits for a decision: it would change too much, or lacks something. Nothing of it, nor of later ones, is sent until then. This alarm ends by itself, and the wait does not. Use `sis-relay snapshots show`, then `approve` or `reject`.',
-      see: 'snapshots',
+      see: 'lib/options/snapshots/README.md#what-operators-do',
       ...counted([metric('SnapshotImports', { outcome: 'waiting-for-approval' })]),
     },
   }),

@@ -338,14 +338,30 @@ const keep = (name: string, json: object): void => {
 
 /**
  * Sentences on what was observed of the last release, and is not observed or is another now, unless it is declared; with FREEZE, it is
- * what the release promises.
+ * what the release promises. `isPart`: only of what has the names of `now`, and the rest is observed by other tests.
  */
-export const brokenBy = (section: keyof typeof observed, now: Json): string[] => {
+export const brokenBy = (
+  section: keyof typeof observed,
+  now: { [name: string]: Json },
+  { isPart = false } = {},
+): string[] => {
   const name = observed[section];
-  if (process.env.FREEZE !== undefined) keep(name, { [section]: now });
-  const file = join(folder, lastVersion(), name);
-  const before: { [section: string]: Json } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
-  return differences(before[section] ?? {}, now, [section])
+  if (process.env.FREEZE !== undefined)
+    keep(name, { [section]: isPart ? { ...observedOf(section, version()), ...now } : now });
+  const before = observedOf(section, lastVersion());
+  const compared = isPart
+    ? Object.fromEntries(Object.entries(before).filter(([each]) => each in now))
+    : before;
+  return differences(compared, now, [section])
     .filter(({ isBreaking, place }) => isBreaking && declared()[place] === undefined)
     .map(sentenceFor);
+};
+
+/** What was observed of a version; of one that kept nothing, nothing. */
+export const observedOf = (
+  section: keyof typeof observed,
+  version = lastVersion(),
+): { [name: string]: Json } => {
+  const file = join(folder, version, observed[section]);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8'))[section] : {};
 };

@@ -455,7 +455,6 @@ export const rules = {
       ...deployment.ofType('AWS::SQS::Queue').map(({ QueueName }) => QueueName),
       ...deployment.ofType('AWS::Events::Rule').map((rule) => rule.Name),
     ]);
-    const sections = anchorsIn('lib/show/cli/README.md');
     const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm');
     return [
       ...deployment
@@ -471,8 +470,9 @@ export const rules = {
         }),
       ),
       ...[...alarmsIn(deployment), ...composites].flatMap(({ id, AlarmDescription }) => {
-        const [, section = ''] = / Runbook: lib\/show\/cli\/README\.md#(\S+)$/.exec(AlarmDescription) ?? [];
-        return sections.includes(section) ? [] : [`${id} names no section of the runbook`];
+        const [, page = 'README.md', section = ''] =
+          / Runbook: (lib\/\S+\/README\.md)#(\S+)$/.exec(AlarmDescription) ?? [];
+        return anchorsIn(page).includes(section) ? [] : [`${id} names no section of the runbook`];
       }),
     ];
   },

@@ -17,7 +17,10 @@ type Watch = Pick<
   | 'TreatMissingData'
 >;
 
-/** What its mail says: what has happened and what to do, and its section in the runbook, lib/show/cli/README.md. */
+/** The sections of the mails are in it, but for those that name another page. */
+const runbook = 'lib/show/cli/README.md';
+
+/** What its mail says: what has happened and what to do, and a section of the runbook, or of another page, as in `page.md#section`. */
 type Mail = { text: string; see: string };
 
 export type Alarm = Mail &
@@ -146,7 +149,8 @@ export const alarmResources = (
     ]),
   ]);
 
-const described = ({ text, see }: Mail): string => `${text} Runbook: lib/show/cli/README.md#${see}`;
+const described = ({ text, see }: Mail): string =>
+  `${text} Runbook: ${see.includes('#') ? see : `${runbook}#${see}`}`;
 
 const alarmOf = ({ text, see, isPart, ...watch }: Alarm): Resource => ({
   Type: 'AWS::CloudWatch::Alarm',

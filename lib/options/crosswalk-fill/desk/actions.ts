@@ -46,7 +46,7 @@ export const accept = async (
   const heldNames = await heldNamesIn(context.desks);
   if (isOfUsers && heldNames === undefined) throw new UsageError('One code of an org unit at a time.');
   const accepted = isOfUsers
-    ? await heldNames?.accept(context, { names: all ? 'all' : given, reason })
+    ? await heldNames?.accept(context, { names: all ? 'all' : given, reason, command: 'crosswalk accept' })
     : await acceptCode(context, { code: name, reason, heldNames });
   context.finish(accepted !== undefined);
 };

@@ -61,7 +61,9 @@ export const addScreens = (desk: Desk): void => {
     const userName = form.get('userName');
     if (heldNames && (userName !== null || form.get('all') === 'yes')) {
       const names = userName === null ? 'all' : [userName];
-      return runs.begin('Accept user names', (at) => heldNames.accept(at, { names, reason }));
+      return runs.begin('Accept user names', (at) =>
+        heldNames.accept(at, { names, reason, command: 'crosswalk accept' }),
+      );
     }
     return runs.begin('Accept a move', (at) => acceptCode(at, { code, reason, heldNames }), { about: code });
   });

@@ -4,6 +4,7 @@ import { audited } from '../../../operate/reviews/execution.ts';
 import { actorOf } from '../../../operate/stage/actor.ts';
 import type { Audit } from '../../../operate/stage/audit.ts';
 import { RefusedError } from '../../../operate/stage/command-errors.ts';
+import type { Verb } from '../../../operate/stage/roles.ts';
 import type { Target } from '../../../operate/stage/target.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
 import type { UserField } from '../../../sources/snapshots/package/settings-file.ts';
@@ -46,6 +47,7 @@ type Accepting = {
   /** `all`: all that are open. */
   names: readonly string[] | 'all';
   reason?: string | undefined;
+  command: Verb;
   audit: Audit;
   signal: AbortSignal;
   confirm(chosen: PassedName[]): Promise<boolean>;
@@ -57,7 +59,7 @@ type Accepting = {
  */
 export const acceptNames = async (
   target: Target,
-  { names, reason, audit, signal, confirm }: Accepting,
+  { names, reason, command, audit, signal, confirm }: Accepting,
 ): Promise<PassedName[] | undefined> => {
   const open = await readOpen(target, signal);
   const chosen = open?.names.filter(({ name }) => names === 'all' || names.includes(name)) ?? [];
@@ -74,17 +76,13 @@ export const acceptNames = async (
   const count = chosen.length;
   // The object has the names: there may be very many.
   const entry = { reason, counts: { planned: count }, filter: { userNames: count, key } };
-  await audited(
-    audit,
-    { command: 'crosswalk accept', ...entry, ...{ done: 'accepted', count } },
-    async () => {
-      const { writeJson } = await reviewBucketOf(target);
-      const accepted: AcceptedNames = {
-        ...{ field: open.field, by: await actorOf(target), at, ...(reason !== undefined && { reason }) },
-        names: chosen.map(({ name, userId, record }) => ({ name, userId, record })),
-      };
-      await writeJson(key, accepted);
-    },
-  );
+  await audited(audit, { command, ...entry, ...{ done: 'accepted', count } }, async () => {
+    const { writeJson } = await reviewBucketOf(target);
+    const accepted: AcceptedNames = {
+      ...{ field: open.field, by: await actorOf(target), at, ...(reason !== undefined && { reason }) },
+      names: chosen.map(({ name, userId, record }) => ({ name, userId, record })),
+    };
+    await writeJson(key, accepted);
+  });
   return chosen;
 };

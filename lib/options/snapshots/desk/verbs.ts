@@ -1,4 +1,5 @@
 import type { Integrations } from '../../../operate/stage/integrations.ts';
+import type { Verb } from '../../../operate/stage/roles.ts';
 import type { Operator } from '../../../show/verbs/operator.ts';
 import { countOf } from '../../../show/views/amounts.ts';
 import { text } from '../../../show/views/view.ts';
@@ -68,7 +69,7 @@ export const end = async (
 
 export const acceptUserNames = async (
   { target, audit, signal, show, ask }: Operator,
-  given: { names: readonly string[] | 'all'; reason?: string | undefined },
+  given: { names: readonly string[] | 'all'; reason?: string | undefined; command: Verb },
 ): ReturnType<typeof acceptNames> => {
   const acceptedNames = await acceptNames(target, {
     ...{ ...given, audit, signal },

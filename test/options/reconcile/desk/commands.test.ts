@@ -15,7 +15,7 @@ import {
 import { localOffice } from '../../../lib/show/cli/local-office.ts';
 import { eventBody, failureOf, never } from '../../../lib/show/cli/office.ts';
 import { documentIn, typed } from '../../../lib/show/cli/typed.ts';
-import { putText } from '../../snapshots/desk/waiting-import.ts';
+import { putText } from '../../../local/bucket.ts';
 import { enrollmentOf, findingOf, reportOf, tallyOf, writeRun } from './runs.ts';
 
 const office = localOffice({ functions: false });

@@ -9,7 +9,7 @@ import {
   reportKey,
   type Tally,
 } from '../../../../lib/scheduled/reconcile/record.ts';
-import { type Bucket, putText } from '../../snapshots/desk/waiting-import.ts';
+import { type Bucket, putText } from '../../../local/bucket.ts';
 
 const hourMs = 3_600_000;
 let minutes = 0;

@@ -10,8 +10,9 @@ import {
 } from '../../../../lib/sources/snapshots/state/record.ts';
 import { never, type Office, officesForTests } from '../../../lib/show/cli/office.ts';
 import { localClient } from '../../../local/aws/aws.ts';
+import { type Bucket, putText } from '../../../local/bucket.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../../local/lambda/durable-executions.ts';
-import { type Bucket, putText, recordOf, waitingImport, writeSnapshot } from './waiting-import.ts';
+import { recordOf, waitingImport, writeSnapshot } from './waiting-import.ts';
 
 const offices = officesForTests();
 let executions: DurableExecutions;

@@ -1,5 +1,5 @@
-import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { recordKey, reportKey, type SnapshotRecord } from '../../../../lib/sources/snapshots/state/record.ts';
+import { type Bucket, putText } from '../../../local/bucket.ts';
 import type { DurableExecutions } from '../../../local/lambda/durable-executions.ts';
 
 const counts = { created: 1, updated: 2, removed: 60, unchanged: 900, refused: 3 };
@@ -16,11 +16,6 @@ export const recordOf = (changes: Partial<SnapshotRecord> = {}): SnapshotRecord 
     ...changes,
   };
 };
-
-export type Bucket = { s3: S3Client; bucket: string };
-
-export const putText = ({ s3, bucket: Bucket }: Bucket, Key: string, Body: string | Buffer) =>
-  s3.send(new PutObjectCommand({ Bucket, Key, Body }));
 
 export const writeSnapshot = async (bucket: Bucket, record: SnapshotRecord): Promise<SnapshotRecord> => {
   await putText(bucket, recordKey(record.id), JSON.stringify(record));

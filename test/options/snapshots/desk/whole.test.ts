@@ -11,7 +11,7 @@ import { typed } from '../../../lib/show/cli/typed.ts';
 import { entriesOfSis, type Sis, smallSis, zipOf } from '../../../lib/sources/snapshots/sis.ts';
 import { waitLimitMs } from '../../../limits.ts';
 import { localClient } from '../../../local/aws/aws.ts';
-import { putText } from './waiting-import.ts';
+import { putText } from '../../../local/bucket.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

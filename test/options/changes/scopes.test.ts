@@ -1,0 +1,7 @@
+import { expect, test } from 'vitest';
+import { loadFunctions } from '../../../lib/operate/stage/integrations.ts';
+
+test('change-poll declares that it calls nothing on the platform', async () => {
+  const found = (await loadFunctions()).find(({ name }) => name === 'change-poll');
+  expect(found?.operations).toEqual([]);
+});
