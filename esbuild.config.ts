@@ -4,7 +4,7 @@ import { isBuiltin } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { addLambdaBinding } from './bindings.config.ts';
-import { functionNames as namesOfFunctions } from './lib/operate/stage/function-names.ts';
+import { functionNames as namesOfFunctions } from './lib/stage/function-names.ts';
 import { noticesOf } from './notices.config.ts';
 
 export const functionNames = namesOfFunctions();
@@ -17,7 +17,7 @@ const integrationNames = functionNames.filter((name) =>
 
 /** The texts of the import's statements, by the names of their files. */
 const sqlTexts = (): Record<string, string> => {
-  const folder = join(import.meta.dirname, 'lib/sources/snapshots/compare/sql');
+  const folder = join(import.meta.dirname, 'lib/options/snapshots/compare/sql');
   return Object.fromEntries(
     readdirSync(folder).map((file) => [basename(file, '.sql'), readFileSync(join(folder, file), 'utf8')]),
   );
@@ -71,7 +71,7 @@ const replacements: Record<string, string> = {
   // One list: as an import of its own, each function would be a chunk, and so would be what each two of them share. Functions ask for
   // integrations alone: the code of a job, and the set engine that some need, is in no other function.
   './function-modules.ts': `
-    ${integrationNames.map((name, at) => `import * as m${at} from '../../../functions/${name}.ts';`).join('')}
+    ${integrationNames.map((name, at) => `import * as m${at} from '../../functions/${name}.ts';`).join('')}
     const integrations = { ${integrationNames.map((name, at) => `'${name}': m${at}`)} };
     const modules = new Map(${JSON.stringify(functionNames)}.map((name) => [name, integrations[name] ?? {}]));
     export const functionModules = async () => modules;

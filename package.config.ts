@@ -1,22 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { bundle } from './esbuild.config.ts';
-import { checkAccount } from './lib/operate/stage/connection/account.ts';
-import { readStack } from './lib/operate/stage/stack-outputs.ts';
-import { addressProblem } from './lib/operate/stage/template/address-problem.ts';
-import { itemsOf } from './lib/operate/stage/template/cloudformation.ts';
-import { lostSettings, settingsOutput } from './lib/operate/stage/template/deployed-settings.ts';
-import { setHandlersAndRoles } from './lib/operate/stage/template/roles.ts';
-import { fileOf, stageProblem } from './lib/operate/stage/template/stage-name.ts';
-import type {
-  Custom,
-  createTemplate,
-  FunctionEnvironment,
-  Stanza,
-} from './lib/operate/stage/template/template.ts';
-import { ownVersion } from './lib/operate/stage/version.ts';
 import type { ClientOptions } from './lib/runtime/aws/clients.ts';
 import { readSettings } from './lib/runtime/aws/setting.ts';
+import { checkAccount } from './lib/stage/connection/account.ts';
+import { readStack } from './lib/stage/stack-outputs.ts';
+import { addressProblem } from './lib/stage/template/address-problem.ts';
+import { itemsOf } from './lib/stage/template/cloudformation.ts';
+import { lostSettings, settingsOutput } from './lib/stage/template/deployed-settings.ts';
+import { setHandlersAndRoles } from './lib/stage/template/roles.ts';
+import { fileOf, stageProblem } from './lib/stage/template/stage-name.ts';
+import type { Custom, createTemplate, FunctionEnvironment, Stanza } from './lib/stage/template/template.ts';
+import { ownVersion } from './lib/stage/version.ts';
 
 /** What of osls is used here; its version is pinned. */
 type Serverless = {
@@ -193,7 +188,7 @@ const prepare = async (serverless: Serverless): Promise<void> => {
   addEnvironments(serverless.service);
   const seconds = Number(provider.environment.QUEUE_VISIBILITY_SECONDS);
   const given = { ...custom.options, queueVisibilitySeconds: seconds };
-  const { createTemplate } = await import('./lib/operate/stage/template/template.ts');
+  const { createTemplate } = await import('./lib/stage/template/template.ts');
   // osls keeps this very object in other places too.
   Object.assign(resources, await createTemplate(functions, { ...custom, options: given }, resources));
   const [subnetIds, securityGroupIds] = [given.subnetIds, given.securityGroupIds].map(itemsOf);
@@ -228,7 +223,7 @@ const made = 'https://made.by.the.stack';
  */
 const checkSettings = async ({ service, processedInput }: Serverless): Promise<void> => {
   // osls requires this file: it cannot wait for what it imports.
-  const { declaredSettingsOf } = await import('./lib/operate/stage/template/all-settings.ts');
+  const { declaredSettingsOf } = await import('./lib/stage/template/all-settings.ts');
   const { provider, functions, custom } = service;
   for (const [name, { environment }] of Object.entries(functions)) {
     const variables = Object.entries({ ...provider.environment, ...environment });

@@ -4,14 +4,14 @@ import { testLimitMs, waitLimitMs } from './test/limits.ts';
 
 /** They take longest: whatever begins last, nothing else is left to run beside it. */
 const slow = [
-  ...['lib/sources/snapshots/kept-histories', 'lib/show/console/flows', 'functions/snapshot-import'],
+  ...['lib/options/snapshots/kept-histories', 'lib/desk/console/flows', 'functions/snapshot-import'],
   ...['functions/course-export'],
   ...['functions/submission-upload', 'package/template/template'],
   // The long ones among them.
   'package/permissions/permissions',
   ...['local/chaos/chaos', 'package/contributing', 'package/deployed/deploy'],
   ...['local/scenarios/misfortunes', 'package/deployed/scenarios'],
-  ...['lib/show/console/screens', 'package/deployed/durable', 'university/university'],
+  ...['lib/desk/console/screens', 'package/deployed/durable', 'university/university'],
 ];
 
 class SlowestFirst extends BaseSequencer {
@@ -26,7 +26,7 @@ class SlowestFirst extends BaseSequencer {
 
 /** What they import keeps the address that it met first. */
 const ownProcess = [
-  'test/lib/scheduled/reconcile/resend-end-to-end.test.ts',
+  'test/options/reconcile/resend-end-to-end.test.ts',
   'test/local/lambda/durable-executions.test.ts',
 ];
 
@@ -50,7 +50,7 @@ const globalSetup = 'test/package/package-once.ts';
 /** What `npm test` need not load, and a proof that is a command of its own, which sets this. */
 const leftOut = [
   ...(process.env.LEFT_OUT?.split(',') ?? []),
-  ...(process.env.LETTERS_PER_KIND === undefined ? ['test/lib/operate/**/monday.test.ts'] : []),
+  ...(process.env.LETTERS_PER_KIND === undefined ? ['test/lib/desk/messages/**/monday.test.ts'] : []),
 ];
 
 export default defineConfig({

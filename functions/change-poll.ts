@@ -1,10 +1,10 @@
 import type { Context } from 'aws-lambda';
-import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
+import { type PollSummary, pollChanges } from '../lib/options/changes/poll.ts';
+import { pollSettings } from '../lib/options/changes/poll-settings.ts';
+import { createPollServices } from '../lib/options/changes/services.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
-import { type PollSummary, pollChanges } from '../lib/sources/changes/poll.ts';
-import { pollSettings } from '../lib/sources/changes/poll-settings.ts';
-import { createPollServices } from '../lib/sources/changes/services.ts';
+import { loadIntegrations } from '../lib/stage/integrations.ts';
 
 const services = onceFromEnvironment((environment) =>
   createPollServices(readSettings(pollSettings, environment), loadIntegrations),

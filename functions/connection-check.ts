@@ -1,12 +1,12 @@
 import type { Context } from 'aws-lambda';
+import { createTally } from '../lib/runtime/telemetry/metrics.ts';
 import {
   type ConnectionReport,
   checkConnection,
   connectionOperations,
-} from '../lib/operate/stage/connection/check.ts';
-import { withConnection } from '../lib/operate/stage/connection/connection.ts';
-import { targetFrom } from '../lib/operate/stage/target.ts';
-import { createTally } from '../lib/runtime/telemetry/metrics.ts';
+} from '../lib/stage/connection/check.ts';
+import { withConnection } from '../lib/stage/connection/connection.ts';
+import { targetFrom } from '../lib/stage/target.ts';
 
 /** Calls that the function may make, which determine the scopes that it needs. */
 export const operations = connectionOperations;

@@ -1,10 +1,10 @@
-import { durableHandler } from '../lib/delivery/durable/engine.ts';
+import { exportJob } from '../lib/options/course-export/export.ts';
+import { exportSettings } from '../lib/options/course-export/export-settings.ts';
+import { exportOperations } from '../lib/options/course-export/parts.ts';
+import { createExportServices } from '../lib/options/course-export/services.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
-import { exportJob } from '../lib/scheduled/course-export/export.ts';
-import { exportSettings } from '../lib/scheduled/course-export/export-settings.ts';
-import { exportOperations } from '../lib/scheduled/course-export/parts.ts';
-import { createExportServices } from '../lib/scheduled/course-export/services.ts';
+import { durableHandler } from '../lib/runtime/jobs/engine.ts';
 
 /** Calls that the function may make, which determine the scopes that it needs. */
 export const operations = exportOperations;

@@ -1,10 +1,10 @@
-import { fillJob } from '../lib/delivery/crosswalk/fill/fill.ts';
-import { fillSettings } from '../lib/delivery/crosswalk/fill/fill-settings.ts';
-import { fillOperations } from '../lib/delivery/crosswalk/fill/listings.ts';
-import { createFillServices } from '../lib/delivery/crosswalk/fill/services.ts';
-import { durableHandler } from '../lib/delivery/durable/engine.ts';
+import { fillJob } from '../lib/options/crosswalk-fill/fill.ts';
+import { fillSettings } from '../lib/options/crosswalk-fill/fill-settings.ts';
+import { fillOperations } from '../lib/options/crosswalk-fill/listings.ts';
+import { createFillServices } from '../lib/options/crosswalk-fill/services.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
+import { durableHandler } from '../lib/runtime/jobs/engine.ts';
 
 /** Calls that the function may make, which determine the scopes that it needs. */
 export const operations = fillOperations;

@@ -1,13 +1,13 @@
 import type { Context } from 'aws-lambda';
-import { reindexLetters } from '../lib/operate/messages/letters/reindex.ts';
-import { replayEvent } from '../lib/operate/messages/replay/event.ts';
-import { type ReplayResult, replayLetters } from '../lib/operate/messages/replay/replay.ts';
-import { createAudit } from '../lib/operate/stage/audit.ts';
-import { type ConnectionReport, connectionOperations } from '../lib/operate/stage/connection/check.ts';
-import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
-import { type Target, targetFrom } from '../lib/operate/stage/target.ts';
+import { reindexLetters } from '../lib/desk/messages/letters/reindex.ts';
+import { replayEvent } from '../lib/desk/messages/replay/event.ts';
+import { type ReplayResult, replayLetters } from '../lib/desk/messages/replay/replay.ts';
 import { createTally } from '../lib/runtime/telemetry/metrics.ts';
 import { oldestPauseMs } from '../lib/runtime/telemetry/pauses.ts';
+import { createAudit } from '../lib/stage/audit.ts';
+import { type ConnectionReport, connectionOperations } from '../lib/stage/connection/check.ts';
+import { loadIntegrations } from '../lib/stage/integrations.ts';
+import { type Target, targetFrom } from '../lib/stage/target.ts';
 
 /** Calls that need scopes. The function also reads the resource that a refused letter names, but there a refusal is an answer, too. */
 export const operations = connectionOperations;

@@ -1,13 +1,13 @@
-import { durableHandler } from '../lib/delivery/durable/engine.ts';
-import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
+import { reconcileOperations } from '../lib/options/reconcile/check.ts';
+import { reconcileJob } from '../lib/options/reconcile/reconcile.ts';
+import { reconcileSettings } from '../lib/options/reconcile/reconcile-settings.ts';
+import { resendOperations } from '../lib/options/reconcile/resend.ts';
+import { createReconcileServices } from '../lib/options/reconcile/services.ts';
 import { loadExportReader } from '../lib/options.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
-import { reconcileOperations } from '../lib/scheduled/reconcile/check.ts';
-import { reconcileJob } from '../lib/scheduled/reconcile/reconcile.ts';
-import { reconcileSettings } from '../lib/scheduled/reconcile/reconcile-settings.ts';
-import { resendOperations } from '../lib/scheduled/reconcile/resend.ts';
-import { createReconcileServices } from '../lib/scheduled/reconcile/services.ts';
+import { durableHandler } from '../lib/runtime/jobs/engine.ts';
+import { loadIntegrations } from '../lib/stage/integrations.ts';
 
 /** Calls that the function may make, which determine the scopes that it needs. */
 export const operations = [...new Set([...reconcileOperations, ...resendOperations])];

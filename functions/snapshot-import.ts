@@ -1,10 +1,10 @@
-import { durableHandler } from '../lib/delivery/durable/engine.ts';
-import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
+import { importJob } from '../lib/options/snapshots/import.ts';
+import { importSettings } from '../lib/options/snapshots/import-settings.ts';
+import { createSnapshotServices } from '../lib/options/snapshots/services.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
-import { importJob } from '../lib/sources/snapshots/import.ts';
-import { importSettings } from '../lib/sources/snapshots/import-settings.ts';
-import { createSnapshotServices } from '../lib/sources/snapshots/services.ts';
+import { durableHandler } from '../lib/runtime/jobs/engine.ts';
+import { loadIntegrations } from '../lib/stage/integrations.ts';
 
 const services = onceFromEnvironment((environment) =>
   createSnapshotServices(readSettings(importSettings, environment), loadIntegrations),

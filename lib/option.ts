@@ -1,7 +1,16 @@
-import type { ReadAcceptedExports } from './accepted-exports.ts';
-import type { Role } from './operate/stage/roles.ts';
-import type { FunctionParts } from './operate/stage/template/functions/function-parts.ts';
-import type { OptionDesk } from './show/option.ts';
+import type { Command } from 'commander';
+import type { Crosswalk } from './crosswalk/look-up.ts';
+import type { Cli } from './desk/cli/command-context.ts';
+import type { Desk } from './desk/console/desk.ts';
+import type { Operator } from './desk/verbs/operator.ts';
+import type { OptionStatus } from './desk/views/status.ts';
+import type { View } from './desk/views/view.ts';
+import type { Platform } from './platform/client/client.ts';
+import type { SetEngine } from './runtime/files/tables/engine.ts';
+import type { JobStore } from './runtime/jobs/store.ts';
+import type { Role, Verb } from './stage/roles.ts';
+import type { Target } from './stage/target.ts';
+import type { FunctionParts } from './stage/template/functions/function-parts.ts';
 
 /** A part of sis-relay that a deployment may do without: all of it is in a folder of `options`, which can be deleted. */
 export type Option = {
@@ -9,8 +18,6 @@ export type Option = {
   name: string;
   /** Files in `functions/` that are its own. */
   functions: readonly string[];
-  /** Options whose code it uses. */
-  uses?: readonly string[];
   /** What people do with it, as typed, and the role that it needs. */
   roles?: Readonly<Record<string, Role>>;
   /** Titles of its screens in the head of each page of the console. Each is at its title in small letters. */
@@ -26,3 +33,59 @@ export type Option = {
   /** Loaded by the command and the console alone: no function holds it. */
   desk?(): Promise<{ desk: OptionDesk }>;
 };
+
+/** What an option adds to the command and the console. Only its commands are loaded at once: no command waits for the code of others. */
+export type OptionDesk = {
+  addCommands?(program: Command, cli: Cli): void;
+  screens?(): Promise<(desk: Desk) => void>;
+  status?(): Promise<StatusPart>;
+  heldNames?(): Promise<HeldNames>;
+};
+
+/** What an option tells of a stage. It throws nothing: what cannot be read is unknown. */
+export type StatusPart = (target: Target, signal: AbortSignal) => Promise<OptionStatus>;
+
+/** Names of users that an option does not use until a person has looked, for the commands of the crosswalk. */
+export type HeldNames = {
+  /** `names`: undefined if they cannot be read with these rights. */
+  read(
+    target: Target,
+    signal: AbortSignal,
+  ): Promise<{ names: readonly string[] | undefined; facts: object; view: View }>;
+  /** Accepts that each is still one person's. `command`: for the audit log. Undefined: the operator declined. */
+  accept(
+    operator: Operator,
+    given: { names: readonly string[] | 'all'; reason?: string | undefined; command: Verb },
+  ): Promise<unknown>;
+  /** What moves with the code of an org unit, for whoever accepts its move. */
+  movesWith(target: Target, code: string): Promise<View>;
+};
+
+/** An export of the SIS that was accepted last, of its name. */
+export type AcceptedExport = {
+  id: string;
+  droppedMs: number;
+  /** Some of its events may not be on their queues yet. */
+  isSending: boolean;
+};
+
+export type ExportsQuery = {
+  sets: SetEngine;
+  folder: string;
+  store: JobStore;
+  crosswalk: Pick<Crosswalk, 'platformIds'>;
+  platform: Platform;
+  /** Whose effects are wanted. */
+  functions: readonly ('enrollment-create' | 'grade-push')[];
+  /**
+   * A statement for each export; `$1` is when it was dropped. It reads the view `said`: `fn`, `org_unit_id`, `user_id` and `role_id` of
+   * the platform as far as the crosswalk knows them for sure, and `data` as it was written. It may read `stands_for`, too: `field`,
+   * `name` and `id` of the crosswalk's names.
+   */
+  insert: string;
+  /** Leaves out exports that are being sent: what they say need not be on the platform yet. */
+  settledOnly?: boolean;
+};
+
+/** Reads what the accepted exports say. Returns them all, the latest first; without any, no table is made. */
+export type ReadAcceptedExports = (query: ExportsQuery) => Promise<AcceptedExport[]>;

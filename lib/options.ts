@@ -1,11 +1,10 @@
-import type { ReadAcceptedExports } from './accepted-exports.ts';
-import type { FunctionParts } from './operate/stage/template/functions/function-parts.ts';
-import type { Option } from './option.ts';
+import type { Option, OptionDesk, ReadAcceptedExports, StatusPart } from './option.ts';
 import { changes } from './options/changes/option.ts';
 import { courseExport } from './options/course-export/option.ts';
 import { crosswalkFill } from './options/crosswalk-fill/option.ts';
 import { reconcile } from './options/reconcile/option.ts';
 import { snapshots } from './options/snapshots/option.ts';
+import type { FunctionParts } from './stage/template/functions/function-parts.ts';
 
 /** One line each: without its line and its folder, an option is gone. */
 const everyOption = [snapshots, changes, crosswalkFill, reconcile, courseExport] as const;
@@ -26,5 +25,9 @@ export const loadExportReader = async (): Promise<ReadAcceptedExports | undefine
   (await options.find(({ acceptedExports }) => acceptedExports)?.acceptedExports?.())?.readAcceptedExports;
 
 /** Their commands and screens. */
-export const loadOptionDesks = async () =>
+export const loadOptionDesks = async (): Promise<OptionDesk[]> =>
   (await Promise.all(options.map(({ desk }) => desk?.()))).flatMap((loaded) => loaded?.desk ?? []);
+
+/** What they tell in `status`. */
+export const statusPartsOf = async (desks: readonly OptionDesk[]): Promise<StatusPart[]> =>
+  (await Promise.all(desks.map(({ status }) => status?.()))).flatMap((part) => part ?? []);

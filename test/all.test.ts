@@ -40,8 +40,8 @@ describe('npm test', () => {
     others: Record<string, string> = {},
   ) => {
     const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'test/lib/show/console'), { recursive: true });
-    for (const name of ['all.ts', 'lib/show/console/browser-path.ts'])
+    mkdirSync(join(cwd, 'test/lib/desk/console'), { recursive: true });
+    for (const name of ['all.ts', 'lib/desk/console/browser-path.ts'])
       cpSync(join(root, 'test', name), join(cwd, 'test', name));
     for (const name of files)
       writeFileSync(join(cwd, name), name.includes('long') ? '// @module-tag long\n' : '');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { browserPath } from './lib/show/console/browser-path.ts';
+import { browserPath } from './lib/desk/console/browser-path.ts';
 
 // Everything that must hold, each part counted as a test; the last line counts what passed, failed and was skipped. All that a run
 // keeps outside the checkout is in a folder of its own, which ends with it. `--long` runs the long tests, which `npm test` leaves out;

@@ -38,48 +38,48 @@ const tests = (...options: string[]): Proof => ({
   says: /Tests +\d+ failed/,
 });
 
-const lookUp = tests('test/lib/delivery/crosswalk/look-up.test.ts');
+const lookUp = tests('test/lib/crosswalk/look-up.test.ts');
 
 export const breakages: Breakage[] = [
   {
     title: 'of two that an id of the SIS stands for, the first is taken',
     seenBy: lookUp,
-    file: 'lib/delivery/crosswalk/look-up.ts',
+    file: 'lib/crosswalk/look-up.ts',
     code: 'if (second === undefined) return id;',
     by: 'return id;',
   },
   {
     title: 'nobody is asked about a code that has moved',
     seenBy: lookUp,
-    file: 'lib/delivery/crosswalk/look-up.ts',
+    file: 'lib/crosswalk/look-up.ts',
     code: 'if (open === undefined) return { ids, count };',
     by: 'if (open === undefined || ids.length > 0) return { ids, count };',
   },
   {
     title: 'what an id of the SIS stood for is kept though the platform does not know it',
     seenBy: lookUp,
-    file: 'lib/delivery/crosswalk/look-up.ts',
+    file: 'lib/crosswalk/look-up.ts',
     code: 'for (const { field, value } of sisIds) kept.delete(',
     by: 'for (const { field, value } of sisIds.slice(0, 0)) kept.delete(',
   },
   {
     title: 'a list of grade objects serves messages that were sent after it was made',
     seenBy: lookUp,
-    file: 'lib/delivery/crosswalk/grade-object-lists.ts',
+    file: 'lib/crosswalk/grade-object-lists.ts',
     code: 'platform, Math.max(sentMs, nowMs() - keptMs));',
     by: 'platform, nowMs() - keptMs);',
   },
   {
     title: 'what the crosswalk said serves messages that were sent after it was read',
     seenBy: lookUp,
-    file: 'lib/delivery/crosswalk/look-up.ts',
+    file: 'lib/crosswalk/look-up.ts',
     code: 'known.readMs >= Math.max(sentMs, readMs - keptMs)',
     by: 'known.readMs >= readMs - keptMs',
   },
   {
     title: 'grades of an export whose maximum changes do not say what they are out of',
-    seenBy: tests('test/lib/sources/snapshots/oracle.test.ts'),
-    file: 'lib/sources/snapshots/compare/sql/line-items.sql',
+    seenBy: tests('test/options/snapshots/oracle.test.ts'),
+    file: 'lib/options/snapshots/compare/sql/line-items.sql',
     code: 'number_text(s.max_points) AS out_of',
     by: 'CASE WHEN s.former_max_points = s.max_points THEN number_text(s.max_points) END AS out_of',
   },
@@ -277,28 +277,28 @@ export const breakages: Breakage[] = [
   },
   {
     title: 'a title is free while its line item may not be renamed yet',
-    file: 'lib/sources/snapshots/compare/line-items.ts',
+    file: 'lib/options/snapshots/compare/line-items.ts',
     code: '.filter((each) => each.untilMs > nowMs &&',
     by: '.filter((each) => each.untilMs < nowMs &&',
-    seenBy: tests('test/lib/sources/snapshots/nights.test.ts'),
+    seenBy: tests('test/options/snapshots/nights.test.ts'),
   },
   {
     title: 'what comes back in an export carries a time that is older than its removal',
-    file: 'lib/sources/snapshots/compare/wanted.ts',
+    file: 'lib/options/snapshots/compare/wanted.ts',
     code: 'Math.max(oldestMs, lastDroppedMs + 1)',
     by: 'oldestMs',
-    seenBy: tests('test/lib/sources/snapshots/compare/wanted.test.ts'),
+    seenBy: tests('test/options/snapshots/compare/wanted.test.ts'),
   },
   {
     title: 'a row that cannot be used holds nobody whom it may mean',
-    file: 'lib/sources/snapshots/compare/sql/difference.sql',
+    file: 'lib/options/snapshots/compare/sql/difference.sql',
     code: 'INSERT INTO held_keys FROM missing_but_kept',
     by: 'SELECT 1',
-    seenBy: tests('test/lib/sources/snapshots/compare/wanted.test.ts'),
+    seenBy: tests('test/options/snapshots/compare/wanted.test.ts'),
   },
   {
     title: 'a code of the SIS is another one with each list that has it',
-    file: 'lib/delivery/crosswalk/fill/compare.ts',
+    file: 'lib/options/crosswalk-fill/compare.ts',
     code: "await download([keysOf({ kind, source: source === 'file' ? 'platform' : 'file' }).state], other, store)",
     by: 'await download([], other, store)',
     seenBy: tests('test/functions/crosswalk-fill.test.ts'),

@@ -3,9 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { failureKindNames } from '../lib/message/failure-kinds.ts';
 import { messageType, parseMessage } from '../lib/message/message.ts';
-import { steps } from '../lib/operate/stage/doctor/steps.ts';
-import { integrationNamed } from '../lib/operate/stage/integrations.ts';
 import { options } from '../lib/options.ts';
+import { steps } from '../lib/stage/doctor/steps.ts';
+import { integrationNamed } from '../lib/stage/integrations.ts';
 import { anchorsIn, documentOf, examplesIn, sectionOf, textOf, writtenPart } from './documents.ts';
 import { example } from './local/examples.ts';
 import { contracts } from './package/contract/contract.ts';
@@ -99,7 +99,7 @@ describe('documents', () => {
     for (const { name, functions } of options) {
       const [, row = ''] = optionsSection.split(`](${documentOfOption(name)}) |`);
       for (const each of functions) expect(row.split('\n')[0], name).toContain(`\`${each}\``);
-      expect(documentOf('lib/show/cli/README.md')).toContain(`/options/${name}/README.md#what-operators-do`);
+      expect(documentOf('lib/desk/cli/README.md')).toContain(`/options/${name}/README.md#what-operators-do`);
     }
   });
 

@@ -6,10 +6,10 @@ const root = resolve(import.meta.dirname, '..');
 /** Where each part of a document lies that a program writes: between two comments with its name. */
 const files = {
   operations: 'lib/platform/README.md',
-  roles: 'lib/show/cli/README.md',
-  parameters: 'lib/operate/stage/README.md',
-  variables: 'lib/operate/stage/README.md',
-  costs: 'lib/operate/stage/README.md',
+  roles: 'lib/desk/cli/README.md',
+  parameters: 'lib/stage/README.md',
+  variables: 'lib/stage/README.md',
+  costs: 'lib/stage/README.md',
 };
 type Part = keyof typeof files;
 

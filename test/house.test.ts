@@ -82,44 +82,43 @@ describe('one name everywhere', () => {
 });
 
 /**
- * The rooms from the top down, each with the rooms that it may see: imports run downwards only. A room is `functions`, `message`, or a
- * folder within another entry of `lib`.
+ * The rooms from the top down, each with the rooms that it may see: imports run downwards only. A room is `functions`, an option, or a
+ * folder of `lib`; of `platform`, `delivery`, `runtime` and `desk`, a folder within.
  */
 const rooms: Record<string, string> = {
-  'show/cli':
-    'show/console show/verbs show/views operate/reviews operate/messages operate/stage scheduled/reconcile sources/snapshots delivery/crosswalk runtime/privacy message',
-  'show/console':
-    'show/verbs show/views operate/reviews operate/messages operate/stage sources/mapping delivery/letters runtime/privacy message',
-  'show/verbs': 'show/views operate/reviews operate/messages operate/stage',
-  'show/views':
-    'operate/reviews operate/messages operate/stage scheduled/reconcile sources/snapshots runtime/telemetry runtime/privacy message',
   functions:
-    'operate/messages operate/stage scheduled/reconcile scheduled/course-export sources/snapshots sources/changes delivery/handle delivery/crosswalk delivery/durable platform/auth platform/resources platform/client runtime/telemetry runtime/files runtime/aws message',
-  'operate/reviews':
-    'operate/messages operate/stage scheduled/reconcile sources/snapshots delivery/crosswalk delivery/durable delivery/letters runtime/telemetry runtime/files runtime/aws message',
-  'operate/messages':
-    'operate/stage sources/mapping delivery/handle delivery/letters delivery/ledger platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
-  'operate/stage':
-    'scheduled/reconcile scheduled/course-export sources/snapshots sources/changes delivery/handle delivery/crosswalk delivery/durable platform/auth platform/resources platform/client runtime/telemetry runtime/privacy runtime/aws message',
-  'scheduled/reconcile':
-    'sources/snapshots delivery/handle delivery/crosswalk delivery/durable delivery/ledger platform/resources platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
-  'scheduled/course-export':
-    'delivery/durable platform/resources platform/client runtime/telemetry runtime/aws message',
-  'sources/snapshots':
-    'sources/mapping delivery/handle delivery/crosswalk delivery/durable platform/client runtime/telemetry runtime/files runtime/aws message',
-  'sources/changes':
-    'sources/mapping delivery/handle platform/auth platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
-  'sources/mapping': 'delivery/handle message',
+    'options/reconcile options/snapshots options/crosswalk-fill options/changes options/course-export desk/messages stage delivery/handle runtime/jobs platform/auth platform/resources platform/client runtime/telemetry runtime/files runtime/aws message',
+  'options/reconcile':
+    'desk/cli desk/console desk/verbs desk/views desk/reviews desk/messages stage delivery/handle delivery/letters delivery/ledger crosswalk runtime/jobs platform/resources platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
+  'options/snapshots':
+    'desk/cli desk/console desk/verbs desk/views desk/reviews stage delivery/mapping delivery/handle delivery/letters crosswalk runtime/jobs platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
+  'options/crosswalk-fill':
+    'desk/cli desk/console desk/verbs desk/views desk/reviews stage crosswalk runtime/jobs platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
+  'options/changes':
+    'stage delivery/mapping delivery/handle platform/auth platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
+  'options/course-export':
+    'stage runtime/jobs platform/resources platform/client runtime/telemetry runtime/aws message',
+  'desk/cli': 'desk/console desk/verbs desk/views desk/reviews desk/messages stage runtime/privacy message',
+  'desk/console':
+    'desk/verbs desk/views desk/reviews desk/messages stage delivery/mapping delivery/letters runtime/privacy message',
+  'desk/verbs': 'desk/views desk/messages stage',
+  'desk/views': 'desk/reviews desk/messages stage runtime/telemetry runtime/privacy message',
+  'desk/reviews': 'desk/messages stage runtime/jobs runtime/telemetry runtime/aws',
+  'desk/messages':
+    'stage delivery/mapping delivery/handle delivery/letters delivery/ledger platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
+  stage:
+    'delivery/handle runtime/jobs platform/auth platform/resources platform/client platform/pace runtime/telemetry runtime/privacy runtime/aws message',
+  'delivery/mapping': 'delivery/handle message',
   'delivery/handle':
-    'delivery/crosswalk delivery/letters delivery/ledger platform/auth platform/resources platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
-  'delivery/crosswalk':
-    'delivery/durable platform/resources platform/client runtime/files runtime/aws message',
-  'delivery/durable': 'platform/auth platform/client runtime/telemetry runtime/files runtime/aws message',
+    'delivery/letters delivery/ledger crosswalk platform/auth platform/resources platform/client platform/pace runtime/telemetry runtime/files runtime/privacy runtime/aws message',
   'delivery/letters': 'runtime/privacy runtime/aws message',
   'delivery/ledger': 'runtime/aws message',
+  crosswalk: 'platform/resources platform/client runtime/aws message',
+  'runtime/jobs': 'platform/auth platform/client runtime/telemetry runtime/files runtime/aws message',
   'platform/auth': 'platform/client runtime/telemetry runtime/privacy runtime/aws message',
   'platform/resources': 'platform/client message',
-  'platform/client': 'runtime/telemetry runtime/privacy runtime/aws message',
+  'platform/client': 'platform/pace runtime/telemetry runtime/privacy runtime/aws message',
+  'platform/pace': 'runtime/telemetry message',
   'runtime/telemetry': 'runtime/privacy runtime/aws message',
   'runtime/files': 'runtime/privacy runtime/aws message',
   'runtime/privacy': 'message',
@@ -127,19 +126,32 @@ const rooms: Record<string, string> = {
   message: '',
 };
 
+/** The form of an option, and the list of them: what the core knows of options. They are in no room. */
+const optionList = ['lib/option.ts', 'lib/options.ts'];
+const whole = 'functions|lib/(?:message|crosswalk|stage)|lib/options/[^/]+|lib/[^/]+/[^/]+';
 /** What lies in no room has its path as its name. */
 const roomOf = (file: string): string =>
-  /^(?:functions|lib\/message)(?=\/)|^lib\/[^/]+\/[^/]+(?=\/)/.exec(file)?.[0].replace('lib/', '') ?? file;
+  new RegExp(`^(?:${whole})(?=/)`).exec(file)?.[0].replace('lib/', '') ?? file;
 
 describe('rooms', () => {
   const names = Object.keys(rooms);
   const seenFrom = (room: string): string[] => rooms[room]?.split(' ').filter(Boolean) ?? [];
 
   test('are those of the table', () => {
-    expect([...new Set(sources.map(roomOf))].sort()).toEqual([...names].sort());
+    const found = new Set(sources.filter((file) => !optionList.includes(file)).map(roomOf));
+    expect([...found].sort()).toEqual([...names].sort());
   });
   test('are few enough to be known by name', () => {
-    expect(names.length).toBeLessThanOrEqual(26);
+    expect(names.length).toBeLessThanOrEqual(28);
+  });
+  test('of the core see no option, nor does an option see another', () => {
+    const seeing = names.filter((room) => seenFrom(room).some((each) => each.startsWith('options/')));
+    expect(seeing).toEqual(['functions']);
+  });
+  test('an option knows the form of an option, and not the list; the form is types alone', () => {
+    const knowing = filesIn('lib/options').filter((file) => importsOf(file).includes('lib/options.ts'));
+    expect(knowing).toEqual([]);
+    expect(read('lib/option.ts')).not.toMatch(/^import (?!type)|^export (?!type)/m);
   });
   test.each(names)('%s sees only what is below it', (room) => {
     const upwards = seenFrom(room).filter((each) => !(names.indexOf(each) > names.indexOf(room)));
@@ -148,7 +160,7 @@ describe('rooms', () => {
   test.each(names)('%s imports from the rooms that it may see, and from each of them', (room) => {
     const files = sources.filter((file) => roomOf(file) === room);
     const imported = new Set(files.flatMap(importsOf).map(roomOf));
-    imported.delete(room);
+    for (const each of [room, ...optionList]) imported.delete(each);
     expect([...imported].sort()).toEqual(seenFrom(room).sort());
   });
 });
@@ -187,11 +199,14 @@ describe('a text that a log may have', () => {
 
 describe('imports', () => {
   test('nothing in lib imports in a circle', () => {
+    // An option's manifest loads its parts when they are asked for, and its form is types alone.
+    const loadedBy = (file: string): string[] =>
+      file === 'lib/option.ts' || /^lib\/options\/[^/]+\/option\.ts$/.test(file) ? [] : importsOf(file);
     const circles: string[] = [];
     const whole = new Set<string>();
     const visit = (file: string, path: string[]): void => {
       if (path.includes(file)) circles.push([...path, file].join(' → '));
-      else if (!whole.has(file)) for (const each of importsOf(file)) visit(each, [...path, file]);
+      else if (!whole.has(file)) for (const each of loadedBy(file)) visit(each, [...path, file]);
       whole.add(file);
     };
     for (const file of filesIn('functions')) visit(file, []);
@@ -208,7 +223,7 @@ describe('imports', () => {
 });
 
 test('the console’s script stays small: 20 KB', () => {
-  expect(Buffer.byteLength(read('lib/show/console/html/console.js'))).toBeLessThanOrEqual(20 * 1024);
+  expect(Buffer.byteLength(read('lib/desk/console/html/console.js'))).toBeLessThanOrEqual(20 * 1024);
 });
 
 describe('files', () => {
@@ -219,7 +234,7 @@ describe('files', () => {
     expect(read(file)).not.toMatch(/^export default/m),
   );
   test.each(sources)('%s reads no environment but where that is its work', (file) => {
-    const settings = ['runtime/aws/environment', 'operate/stage/target', 'runtime/files/tables/engine'];
+    const settings = ['runtime/aws/environment', 'stage/target', 'runtime/files/tables/engine'];
     if (settings.some((name) => file === `lib/${name}.ts`)) return;
     expect(read(file)).not.toMatch(/process\.env/);
   });

@@ -1,4 +1,4 @@
-import { loadIntegrations } from '../lib/operate/stage/integrations.ts';
+import { loadIntegrations } from '../lib/stage/integrations.ts';
 import type { Part } from './integration-stage.ts';
 
 /** What makes the calls of an integration that its example does not make. */

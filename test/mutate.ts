@@ -64,9 +64,9 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
     tests: ['test/lib/platform/client/*.test.ts', 'test/lib/runtime/aws/*.test.ts'],
   },
   pace: {
-    change: ['lib/platform/client/pace/*.ts'],
+    change: ['lib/platform/pace/*.ts'],
     // Without the fleets of containers, which would take minutes for each change.
-    tests: ['pace', 'pacer'].map((name) => `test/lib/platform/client/pace/${name}.test.ts`),
+    tests: ['pace', 'pacer'].map((name) => `test/lib/platform/pace/${name}.test.ts`),
   },
   privacy: {
     change: ['lib/runtime/privacy/*.ts', '!lib/runtime/privacy/shown-ids.ts'],
@@ -79,10 +79,10 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
   },
   reconcile: {
     change: ['classes', 'choose-writes', 'keys', 'selection', 'sis-values', 'upper-bound'].map(
-      (name) => `lib/scheduled/reconcile/${name}.ts`,
+      (name) => `lib/options/reconcile/${name}.ts`,
     ),
     tests: ['classes', 'choose-writes', 'keys', 'selection', 'sis-values', 'upper-bound'].map(
-      (name) => `test/lib/scheduled/reconcile/${name}.test.ts`,
+      (name) => `test/options/reconcile/${name}.test.ts`,
     ),
     slow: ['test/functions/reconcile.test.ts'],
   },

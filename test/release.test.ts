@@ -73,7 +73,7 @@ describe.skipIf(!isRepository)('a release', () => {
     commit('Release 8x0.0');
     const by = { version: '8.0.0', commit: undefined };
     expect(commitOfRelease(folder, by)).toBe(released);
-    const guide = sectionOf('lib/operate/stage/README.md', '## Update');
+    const guide = sectionOf('lib/stage/README.md', '## Update');
     const [, words = ''] = /`git (log [^`]*Release [^`]*)`/.exec(guide) ?? [];
     const shown = execFileSync('sh', ['-c', `git ${words.replace('1', '8')}`], { cwd: folder });
     expect(`${shown}`.split('\n')).toContain(`${git('rev-parse', '--short', released).trim()} Release 8.0.0`);

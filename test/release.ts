@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { compareVersions } from '../lib/operate/stage/version.ts';
+import { compareVersions } from '../lib/stage/version.ts';
 import { optionsOf } from './options.ts';
 import { lastVersion, releases, subjectOf } from './package/contract/releases.ts';
 import { proofs } from './proofs/list.ts';

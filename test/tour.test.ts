@@ -13,8 +13,8 @@ import { HttpRequest } from '@smithy/core/protocols';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { sectionOf } from './documents.ts';
-import { localOffice } from './lib/show/cli/local-office.ts';
-import { typed } from './lib/show/cli/typed.ts';
+import { localOffice } from './lib/desk/cli/local-office.ts';
+import { typed } from './lib/desk/cli/typed.ts';
 import { example } from './local/examples.ts';
 
 /** The README's tour: what it says is typed here as it stands, and what it shows must be printed. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { ownVersion, versionText } from '../lib/operate/stage/version.ts';
+import { ownVersion, versionText } from '../lib/stage/version.ts';
 import { optionsOf } from './options.ts';
 import { commitOfRelease, howToFetch } from './package/contract/releases.ts';
 import { carryOn } from './upgrade/carry.ts';

@@ -7,7 +7,7 @@ import { startStack } from '../local/stack.ts';
 import type { Measured, Size } from './bench.ts';
 import { lineOf, ratioOf } from './figures.ts';
 
-const bin = resolve(import.meta.dirname, '../../lib/show/cli/sis-relay.js');
+const bin = resolve(import.meta.dirname, '../../lib/desk/cli/sis-relay.js');
 const empty = 'an empty Node';
 
 /** What ends a process writes what CPU it took, and nothing that costs more than a millisecond. */

@@ -5,11 +5,10 @@ import { buffer } from 'node:stream/consumers';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/change-poll.ts';
+import { createPlace } from '../../lib/options/changes/position.ts';
+import { refusedKeyOf } from '../../lib/options/changes/services.ts';
 import { createQuickDynamoDb } from '../../lib/runtime/aws/dynamodb-quick.ts';
-import { createPlace } from '../../lib/sources/changes/position.ts';
-import { refusedKeyOf } from '../../lib/sources/changes/services.ts';
-import { type Moment, startDeadlyProxy } from '../lib/operate/messages/letters/deadly-proxy.ts';
-import { mapping, registration, startChanges } from '../lib/sources/changes/changes.ts';
+import { type Moment, startDeadlyProxy } from '../lib/desk/messages/letters/deadly-proxy.ts';
 import { localClient } from '../local/aws/aws.ts';
 import { filesIn } from '../local/bucket.ts';
 import { controlsOf } from '../local/controls.ts';
@@ -17,6 +16,7 @@ import { eventOf } from '../local/examples.ts';
 import { inThisProcess } from '../local/in-this-process.ts';
 import { takeAll } from '../local/queues.ts';
 import { type Stack, settingsOf, startStack } from '../local/stack.ts';
+import { mapping, registration, startChanges } from '../options/changes/changes.ts';
 
 let stack: Stack;
 let changes: Awaited<ReturnType<typeof startChanges>>;
@@ -153,7 +153,7 @@ async function run(name: string, moment: Moment = { request: 1_000, at: 'before'
     own[`AWS_ENDPOINT_URL_${service}`] = proxy.url;
   // The client of SQS goes by the address of a queue.
   own.DEAD_LETTER_QUEUE_URL = own.DEAD_LETTER_QUEUE_URL?.replace(sqs, proxy.url) ?? '';
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../lib/sources/changes/process.ts')], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../options/changes/process.ts')], {
     env: { PATH: process.env.PATH, ...own },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/connection-check.ts';
-import { localOffice } from '../lib/show/cli/local-office.ts';
+import { localOffice } from '../lib/desk/cli/local-office.ts';
 import { settingsOf } from '../local/stack.ts';
 import { logForTests } from './log-for-tests.ts';
 

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { type ExportAnswer, exportJob } from '../../lib/options/course-export/export.ts';
+import { exportSettings } from '../../lib/options/course-export/export-settings.ts';
+import { createExportServices } from '../../lib/options/course-export/services.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
 import { readSettings } from '../../lib/runtime/aws/setting.ts';
-import { type ExportAnswer, exportJob } from '../../lib/scheduled/course-export/export.ts';
-import { exportSettings } from '../../lib/scheduled/course-export/export-settings.ts';
-import { createExportServices } from '../../lib/scheduled/course-export/services.ts';
 import type { Effect } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
 import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';

@@ -5,13 +5,13 @@ import type { Context } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/dead-letter-replay.ts';
 import { type LetterFailure, sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
-import { listLetters } from '../../lib/operate/messages/letters/list.ts';
-import { reindexLetters } from '../../lib/operate/messages/letters/reindex.ts';
+import { listLetters } from '../../lib/desk/messages/letters/list.ts';
+import { reindexLetters } from '../../lib/desk/messages/letters/reindex.ts';
 import { writePause } from '../../lib/runtime/telemetry/pauses.ts';
 import { documentOf } from '../documents.ts';
-import { localOffice } from '../lib/show/cli/local-office.ts';
-import { eventBody, failureOf, never } from '../lib/show/cli/office.ts';
-import { documentsIn, typed } from '../lib/show/cli/typed.ts';
+import { localOffice } from '../lib/desk/cli/local-office.ts';
+import { eventBody, failureOf, never } from '../lib/desk/cli/office.ts';
+import { documentsIn, typed } from '../lib/desk/cli/typed.ts';
 import { filesIn } from '../local/bucket.ts';
 import { inThisProcess } from '../local/in-this-process.ts';
 import { settingsOf } from '../local/stack.ts';
@@ -219,7 +219,7 @@ describe('for an operator', () => {
   test('it takes what the runbook shows', async () => {
     await park([{ userId: 500, kind: 'rejected' }]);
     const [, payload = ''] =
-      /dead-letter-replay --cli[^']+--payload '([^']+)'/.exec(documentOf('lib/show/cli/README.md')) ?? [];
+      /dead-letter-replay --cli[^']+--payload '([^']+)'/.exec(documentOf('lib/desk/cli/README.md')) ?? [];
     expect(await handler(JSON.parse(payload), context)).toMatchObject({
       ended: 'planned',
       plan: { send: [{ kind: 'rejected', letters: 1 }] },

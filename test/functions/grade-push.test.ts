@@ -2,7 +2,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { integration } from '../../functions/grade-push.ts';
 import { sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
-import { withWhole } from '../../lib/operate/messages/letters/letter.ts';
+import { withWhole } from '../../lib/desk/messages/letters/letter.ts';
 import { localClient } from '../local/aws/aws.ts';
 import type { Effect } from '../local/controls.ts';
 import { functionForTests, parked } from '../local/inline.ts';

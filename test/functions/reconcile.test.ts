@@ -11,15 +11,15 @@ import {
   latestKey,
   type Report,
   reportKey,
-} from '../../lib/scheduled/reconcile/record.ts';
-import { requestIn } from '../../lib/scheduled/reconcile/request.ts';
-import { stateKey } from '../../lib/sources/snapshots/state/record.ts';
-import { compare, type Stage, send } from '../effect/stage.ts';
-import { filled } from '../lib/delivery/crosswalk/filled.ts';
-import { enrollmentRows, type StateRow, stateFile, tableRow } from '../lib/sources/snapshots/state-file.ts';
+} from '../../lib/options/reconcile/record.ts';
+import { requestIn } from '../../lib/options/reconcile/request.ts';
+import { stateKey } from '../../lib/options/snapshots/state/record.ts';
+import { filled } from '../lib/crosswalk/filled.ts';
 import { waitLimitMs } from '../limits.ts';
 import { localClient } from '../local/aws/aws.ts';
 import { addLedgerTable } from '../local/aws/tables.ts';
+import { compare, type Stage, send } from '../options/reconcile/effect/stage.ts';
+import { enrollmentRows, type StateRow, stateFile, tableRow } from '../options/snapshots/state-file.ts';
 import { jobForTests } from './job-for-tests.ts';
 
 const course = 2001;

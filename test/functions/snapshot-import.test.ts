@@ -4,15 +4,19 @@ import { LambdaClient, SendDurableExecutionCallbackSuccessCommand } from '@aws-s
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
+import { type ImportAnswer, importJob } from '../../lib/options/snapshots/import.ts';
+import { importSettings } from '../../lib/options/snapshots/import-settings.ts';
+import { createSnapshotServices } from '../../lib/options/snapshots/services.ts';
+import type { SnapshotRecord } from '../../lib/options/snapshots/state/record.ts';
+import { createSnapshotStore } from '../../lib/options/snapshots/state/store.ts';
 import { once } from '../../lib/runtime/aws/once.ts';
 import { readSettings } from '../../lib/runtime/aws/setting.ts';
-import { type ImportAnswer, importJob } from '../../lib/sources/snapshots/import.ts';
-import { importSettings } from '../../lib/sources/snapshots/import-settings.ts';
-import { createSnapshotServices } from '../../lib/sources/snapshots/services.ts';
-import type { SnapshotRecord } from '../../lib/sources/snapshots/state/record.ts';
-import { createSnapshotStore } from '../../lib/sources/snapshots/state/store.ts';
-import { entriesOf, sizeOf } from '../lib/sources/snapshots/exports.ts';
+import { loadIntegrations } from '../../lib/stage/integrations.ts';
+import { waitLimitMs } from '../limits.ts';
+import { localClient } from '../local/aws/aws.ts';
+import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';
+import { takeAll } from '../local/queues.ts';
+import { entriesOf, sizeOf } from '../options/snapshots/exports.ts';
 import {
   changed,
   enrollment,
@@ -21,11 +25,7 @@ import {
   type Sis,
   smallSis,
   zipOf,
-} from '../lib/sources/snapshots/sis.ts';
-import { waitLimitMs } from '../limits.ts';
-import { localClient } from '../local/aws/aws.ts';
-import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';
-import { takeAll } from '../local/queues.ts';
+} from '../options/snapshots/sis.ts';
 import { type Execute, jobForTests } from './job-for-tests.ts';
 
 const name = 'snapshot-import';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { integration } from '../../functions/submission-upload.ts';
-import { messageFor } from '../../lib/operate/messages/replay/send-and-delete.ts';
+import { messageFor } from '../../lib/desk/messages/replay/send-and-delete.ts';
 import { selfSigned } from '../lib/runtime/files/self-signed.ts';
 import { functionForTests, parked } from '../local/inline.ts';
 import { keyOf } from '../local/stack.ts';

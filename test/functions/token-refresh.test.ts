@@ -2,7 +2,7 @@ import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secre
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { createSecretVersions } from '../../lib/platform/auth/versions.ts';
-import { localOffice } from '../lib/show/cli/local-office.ts';
+import { localOffice } from '../lib/desk/cli/local-office.ts';
 import { localClient } from '../local/aws/aws.ts';
 import { control } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';

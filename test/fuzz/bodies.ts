@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
-import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
+import { loadIntegrations } from '../../lib/stage/integrations.ts';
 import { type Random, randomFrom } from './random.ts';
 
 /** A generated body of a message, and what was put into it. */

@@ -3,7 +3,7 @@ import type { CallContext, Platform, PlatformClient } from '../../lib/platform/c
 import type { Operation } from '../../lib/platform/client/operation.ts';
 import { PlatformError, type RefusedCall } from '../../lib/platform/client/platform-error.ts';
 import type { CallInput } from '../../lib/platform/client/request.ts';
-import { freeTurn, unpaced } from '../lib/platform/client/pace/unpaced.ts';
+import { freeTurn, unpaced } from '../lib/platform/pace/unpaced.ts';
 import type { Copy } from './queue.ts';
 import type { Actor, Stage } from './stage.ts';
 

@@ -5,7 +5,7 @@ import { integration as gradeObjectCreate } from '../../functions/grade-object-c
 import { integration as gradeObjectUpdate } from '../../functions/grade-object-update.ts';
 import { integration as gradePush } from '../../functions/grade-push.ts';
 import { integration as submissionUpload } from '../../functions/submission-upload.ts';
-import { createCrosswalk } from '../../lib/delivery/crosswalk/look-up.ts';
+import { createCrosswalk } from '../../lib/crosswalk/look-up.ts';
 import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
 import type { Services } from '../../lib/delivery/handle/services.ts';

@@ -1,7 +1,7 @@
 // @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { maxMessageBytes } from '../../lib/message/sqs-limits.ts';
-import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
+import { loadIntegrations } from '../../lib/stage/integrations.ts';
 import { useOf } from '../peak-memory.ts';
 import { example, recordOf } from './examples.ts';
 import { type Stack, startStack } from './stack.ts';

@@ -1,13 +1,13 @@
 import type { Context, SQSEvent } from 'aws-lambda';
-import { durableHandler, type Job } from '../../lib/delivery/durable/engine.ts';
-import { createJobStore } from '../../lib/delivery/durable/store.ts';
 import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import { createServices, type Services } from '../../lib/delivery/handle/services.ts';
 import type { Outcome } from '../../lib/message/failure.ts';
-import { integrationNamed } from '../../lib/operate/stage/integrations.ts';
 import { readSettings } from '../../lib/runtime/aws/setting.ts';
 import { messageSettings } from '../../lib/runtime/aws/settings.ts';
+import { durableHandler, type Job } from '../../lib/runtime/jobs/engine.ts';
+import { createJobStore } from '../../lib/runtime/jobs/store.ts';
 import { createObserve, type MessageReport } from '../../lib/runtime/telemetry/observe.ts';
+import { integrationNamed } from '../../lib/stage/integrations.ts';
 import type { Lambda } from './lambda/lambda.ts';
 import type { InvokeResult } from './lambda/runtime-api.ts';
 import {

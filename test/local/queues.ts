@@ -7,7 +7,7 @@ import {
   SendMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf } from '../../lib/delivery/letters/dead-letter.ts';
-import { messageFor } from '../../lib/operate/messages/replay/send-and-delete.ts';
+import { messageFor } from '../../lib/desk/messages/replay/send-and-delete.ts';
 import { waitLimitMs } from '../limits.ts';
 import type { Stack } from './stack.ts';
 

@@ -8,7 +8,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { ownVersion } from '../../lib/operate/stage/version.ts';
+import { ownVersion } from '../../lib/stage/version.ts';
 import { createQueue, localClient, localRegion, startQueuesAndFiles } from './aws/aws.ts';
 import { startSecretsManager } from './aws/secrets-manager.ts';
 import { startTables } from './aws/tables.ts';

@@ -46,7 +46,7 @@ describe('the code of the functions', () => {
   });
 
   test('holds all statements of the import, which are files beside its code', async () => {
-    const folder = join(root, 'lib/sources/snapshots/compare/sql');
+    const folder = join(root, 'lib/options/snapshots/compare/sql');
     for (const file of await readdir(folder)) {
       const [, ...names] = (await readFile(join(folder, file), 'utf8')).split(/^(?=-- name: )/m);
       for (const line of names.map((statement) => statement.slice(0, statement.indexOf('\n'))))

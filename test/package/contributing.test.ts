@@ -87,7 +87,7 @@ test('whoever follows the five steps adds an integration that passes', async () 
     'test/package/contract/contract.test.ts',
     'test/package/operations.test.ts',
     'test/functions/configuration-update.test.ts',
-    'test/lib/show/cli/cli.test.ts',
+    'test/lib/desk/cli/cli.test.ts',
     'test/package/permissions/permissions.test.ts',
     'test/package/template/template.test.ts',
   ];

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { functionSettings, parameters } from '../../lib/operate/stage/template/all-settings.ts';
 import { credentialSchema } from '../../lib/platform/auth/auth.ts';
+import { functionSettings, parameters } from '../../lib/stage/template/all-settings.ts';
 import { documentOf, examplesIn, writtenPart } from '../documents.ts';
 import { parametersTable, variablesTable } from './settings.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const guide = documentOf('lib/operate/stage/README.md');
+const guide = documentOf('lib/stage/README.md');
 
 const linkSecret = z.strictObject({ key: z.string(), plainSecret: z.string() });
 

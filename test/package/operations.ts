@@ -1,13 +1,13 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { loadFunctions } from '../../lib/operate/stage/integrations.ts';
 import type { Operation } from '../../lib/platform/client/operation.ts';
 import { operations, refusedOperations } from '../../lib/platform/resources/operations.ts';
+import { loadFunctions } from '../../lib/stage/integrations.ts';
 import { tableOf, writePart } from '../documents.ts';
+import { typed } from '../lib/desk/cli/typed.ts';
 import { calledOperations } from '../lib/platform/called-operations.ts';
 import { documentedErrors, refusalsEverywhere, routeOf } from '../lib/platform/documented-errors.ts';
-import { typed } from '../lib/show/cli/typed.ts';
 import { controlsOf } from '../local/controls.ts';
 import type { Route } from '../local/platform/route.ts';
 import { type Stack, startStack } from '../local/stack.ts';

@@ -1,4 +1,4 @@
-import { functionSettings, parameters } from '../../lib/operate/stage/template/all-settings.ts';
+import { functionSettings, parameters } from '../../lib/stage/template/all-settings.ts';
 import { tableOf, writePart } from '../documents.ts';
 
 const cellOf = (value: unknown): string => `\`${value === '' ? "''" : value}\``;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { privacy } from '../../lib/message/privacy.ts';
-import { loadIntegrations } from '../../lib/operate/stage/integrations.ts';
+import { loadIntegrations } from '../../lib/stage/integrations.ts';
 
 type JsonSchema = { privacy?: string; properties?: Record<string, JsonSchema> };
 

@@ -28,33 +28,41 @@ const vitest = ['node_modules/vitest/vitest.mjs', 'run'];
 /** Of a folder, they prove nothing. */
 const documents = ':(exclude)*.md';
 /** Everything between a queue and the platform. */
-const delivery = ['lib/delivery', 'lib/message', 'lib/platform', 'lib/runtime', 'functions', documents];
+const delivery = [
+  'lib/crosswalk',
+  'lib/delivery',
+  'lib/message',
+  'lib/platform',
+  'lib/runtime',
+  'functions',
+  documents,
+];
 const platform = 'test/local/platform';
 /** A template is deployed, and nothing of it runs. */
-const operate = ['lib/operate', ':(exclude)lib/operate/stage/template'];
-const desk = [...delivery, ...operate, 'lib/scheduled', 'lib/show', platform];
-const snapshots = ['lib/sources/snapshots', 'lib/sources/mapping', 'lib/message', 'lib/runtime/files'];
+const operate = ['lib/desk/messages', 'lib/desk/reviews', 'lib/stage', ':(exclude)lib/stage/template'];
+const desk = [...delivery, ...operate, 'lib/options', 'lib/desk', platform];
+const snapshots = ['lib/options/snapshots', 'lib/delivery/mapping', 'lib/message', 'lib/runtime/files'];
 const crashes = [
   ...vitest,
-  'test/lib/operate/messages/letters/crash.test.ts',
+  'test/lib/desk/messages/letters/crash.test.ts',
   'test/lib/delivery/letters/crash.test.ts',
 ];
-const twoOperators = [...vitest, 'test/lib/operate/messages/letters/two-operators.test.ts'];
+const twoOperators = [...vitest, 'test/lib/desk/messages/letters/two-operators.test.ts'];
 const mondays = [
   ...vitest,
   '--no-file-parallelism',
-  'test/lib/operate/messages/letters/monday.test.ts',
-  'test/lib/show/cli/monday.test.ts',
-  'test/lib/show/console/monday.test.ts',
+  'test/lib/desk/messages/letters/monday.test.ts',
+  'test/lib/desk/cli/monday.test.ts',
+  'test/lib/desk/console/monday.test.ts',
 ];
 const judgedThings = [
   ...vitest,
-  'test/lib/sources/snapshots/oracle.test.ts',
-  'test/lib/sources/snapshots/oracle/reference.test.ts',
+  'test/options/snapshots/oracle.test.ts',
+  'test/options/snapshots/oracle/reference.test.ts',
 ];
-const scaleOfLetters = [...vitest, 'test/lib/operate/messages/letters/scale.test.ts'];
-const scaleOfSnapshots = [...vitest, 'test/lib/sources/snapshots/scale.test.ts'];
-const scaleOfReconcile = [...vitest, 'test/lib/scheduled/reconcile/scale.test.ts'];
+const scaleOfLetters = [...vitest, 'test/lib/desk/messages/letters/scale.test.ts'];
+const scaleOfSnapshots = [...vitest, 'test/options/snapshots/scale.test.ts'];
+const scaleOfReconcile = [...vitest, 'test/options/reconcile/scale.test.ts'];
 const memoryOfExport = [...vitest, 'test/functions/course-export.test.ts', '-t', 'MB of memory'];
 const memoryOfCrosswalk = [...vitest, 'test/functions/crosswalk-fill.test.ts', '-t', 'MB of memory'];
 /** All passed, and none was left out. */
@@ -87,12 +95,15 @@ export const proofs: readonly Proof[] = [
     name: 'planted-faults',
     claim:
       '`reconcile` finds each fault that is planted behind its back (rows removed and rolled back, false successes, swapped users, lost comments, what people changed), in its class, and nothing else',
-    program: ['test/planted-faults.ts', '--writes', '30000', '--faults', '300'],
-    weekly: { program: ['test/planted-faults.ts', '--writes', '100000', '--faults', '1000'], minutes: 3 },
+    program: ['test/options/reconcile/planted-faults.ts', '--writes', '30000', '--faults', '300'],
+    weekly: {
+      program: ['test/options/reconcile/planted-faults.ts', '--writes', '100000', '--faults', '1000'],
+      minutes: 3,
+    },
     seed: '--seed',
     minutes: 1,
     figures: /^\d+ of \d+ found.*$/gm,
-    files: [...delivery, 'lib/scheduled', platform, 'test/effect'],
+    files: [...delivery, 'lib/options/reconcile', platform, 'test/options/reconcile/effect'],
   },
   {
     name: 'chaos',
@@ -150,7 +161,7 @@ export const proofs: readonly Proof[] = [
     seed: 'SEED',
     minutes: 3,
     figures: allTests,
-    files: [...snapshots, 'lib/delivery/crosswalk', 'test/lib/sources/snapshots'],
+    files: [...snapshots, 'lib/crosswalk', 'test/options/snapshots'],
   },
   {
     name: 'upgrade',
@@ -169,7 +180,7 @@ export const proofs: readonly Proof[] = [
     seed: '--seed',
     minutes: 3,
     figures: /^(?:All \d+ were seen|\d+ of \d+ were not seen)\.$/gm,
-    files: [...delivery, 'lib/sources/snapshots', 'test/history'],
+    files: [...delivery, 'lib/options/snapshots', 'test/history'],
   },
   {
     name: 'mutate',
@@ -179,7 +190,7 @@ export const proofs: readonly Proof[] = [
     minutes: 7,
     figures: /^.*\d+(?:\.\d+)? %.*$/gm,
     files: [
-      ...[...delivery, 'lib/scheduled/reconcile'],
+      ...[...delivery, 'lib/options/reconcile'],
       ...['delivery', 'message', 'platform', 'runtime', 'scheduled/reconcile'].map(
         (room) => `test/lib/${room}`,
       ),
@@ -206,7 +217,7 @@ export const proofs: readonly Proof[] = [
     weekly: { program: ['SCALE_LETTERS=100000', ...scaleOfLetters], minutes: 10 },
     minutes: 2,
     figures: /^(?:console, |letters |the bare limit)[^:]*: [\d.]+ m?s.*$/gm,
-    files: ['lib/delivery/letters', ...operate, 'lib/show', 'lib/runtime', documents],
+    files: ['lib/delivery/letters', ...operate, 'lib/desk', 'lib/runtime', documents],
   },
   {
     name: 'measure-export',
@@ -215,7 +226,7 @@ export const proofs: readonly Proof[] = [
     weekly: { program: ['EXPORT_ORG_UNITS=2000', ...memoryOfExport], minutes: 5 },
     minutes: 1,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
-    files: [...delivery, 'lib/scheduled', platform],
+    files: [...delivery, 'lib/options/course-export', platform],
   },
   {
     name: 'measure-crosswalk',
@@ -227,7 +238,7 @@ export const proofs: readonly Proof[] = [
     },
     minutes: 1,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
-    files: [...delivery, 'lib/scheduled', platform],
+    files: [...delivery, 'lib/options/crosswalk-fill', platform],
   },
   {
     name: 'measure-snapshots',
@@ -245,7 +256,7 @@ export const proofs: readonly Proof[] = [
     weekly: { program: ['RECONCILE_ITEMS=10000000', ...scaleOfReconcile], minutes: 10 },
     minutes: 1,
     figures: /^(?! *✓).*\d+ MB.*$/gm,
-    files: ['lib/scheduled/reconcile', 'lib/delivery/ledger', 'lib/runtime/files'],
+    files: ['lib/options/reconcile', 'lib/delivery/ledger', 'lib/runtime/files'],
   },
   {
     name: 'costs',

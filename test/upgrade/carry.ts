@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Version } from '../../lib/operate/stage/version.ts';
+import type { Version } from '../../lib/stage/version.ts';
 import { bodiesOn } from '../local/queues.ts';
 import { liveAt, liveNow } from './clock.ts';
 import { type Stage, startStage } from './stage.ts';

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { resolve } from 'node:path';
 import { type DeadLetter, sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
 import { type FailureKind, type LetterKind, letterKinds } from '../../lib/message/failure-kinds.ts';
-import { ownVersion } from '../../lib/operate/stage/version.ts';
+import { ownVersion } from '../../lib/stage/version.ts';
 import type { Effect } from '../local/controls.ts';
 import { brokenBy } from '../package/contract/released.ts';
 import { useIdsInARow } from './clock.ts';

@@ -93,7 +93,7 @@ export const startStage = async ({ root, ledgerKey, aheadMs, idsInARow = false, 
 
   /** As operators type it. */
   const typed = async (...words: string[]): Promise<string> => {
-    const args = [join(root, 'lib/show/cli/sis-relay.js'), ...words, '--stack', file];
+    const args = [join(root, 'lib/desk/cli/sis-relay.js'), ...words, '--stack', file];
     const child = spawn(process.execPath, args, {
       ...{ stdio: ['ignore', 'pipe', 'pipe'], cwd: root, env: { ...process.env, NODE_OPTIONS } },
     });

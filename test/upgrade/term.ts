@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { entriesOfSis, type Sis, zipOf } from '../lib/sources/snapshots/sis.ts';
+import { entriesOfSis, type Sis, zipOf } from '../options/snapshots/sis.ts';
 import type { Stage } from './stage.ts';
 import type { Told } from './state.ts';
 

@@ -1,7 +1,7 @@
 // @module-tag long
 import { resolve } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { ownVersion } from '../../lib/operate/stage/version.ts';
+import { ownVersion } from '../../lib/stage/version.ts';
 import { brokenBy } from '../package/contract/released.ts';
 import { carryOn } from './carry.ts';
 import { formatsOf } from './formats.ts';

@@ -1,3 +1,4 @@
+import { type Crosswalk, crosswalkOn } from '../../crosswalk/look-up.ts';
 import type { BackoffLimits } from '../../message/backoff.ts';
 import { safe } from '../../message/safe-text.ts';
 import { createPlatformServices } from '../../platform/auth/platform-services.ts';
@@ -13,7 +14,6 @@ import { createFiles, type Files } from '../../runtime/files/files.ts';
 import { createIncidents, type Incidents } from '../../runtime/telemetry/incidents.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import type { PaceUseRecord } from '../../runtime/telemetry/pace-use.ts';
-import { type Crosswalk, crosswalkOn } from '../crosswalk/look-up.ts';
 import { createDigest, type Digest } from '../ledger/digest.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { createLedgerTable } from '../ledger/table.ts';

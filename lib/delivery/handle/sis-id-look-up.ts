@@ -1,8 +1,8 @@
+import { lookUpOperations } from '../../crosswalk/look-up.ts';
 import type { Draft } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
 import type { PlatformIds } from '../../message/sis-ids.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
-import { lookUpOperations } from '../crosswalk/look-up.ts';
 import type { Services } from './services.ts';
 
 type LookUpOptions = { services: Services; priority: Priority; sentMs: number; signal: AbortSignal };

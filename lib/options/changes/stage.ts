@@ -1,7 +1,7 @@
-import { counted } from '../../operate/stage/template/alarms.ts';
-import type { FunctionParts } from '../../operate/stage/template/functions/function-parts.ts';
-import { leadingKeys, ledger, objects } from '../../operate/stage/template/stage-arns.ts';
-import { pollSettings } from '../../sources/changes/poll-settings.ts';
+import { counted } from '../../stage/template/alarms.ts';
+import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
+import { leadingKeys, ledger, objects } from '../../stage/template/stage-arns.ts';
+import { pollSettings } from './poll-settings.ts';
 
 export const stage: FunctionParts = {
   function: 'change-poll',

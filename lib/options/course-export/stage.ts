@@ -1,7 +1,7 @@
-import { counted, silent } from '../../operate/stage/template/alarms.ts';
-import type { FunctionParts } from '../../operate/stage/template/functions/function-parts.ts';
-import { objects } from '../../operate/stage/template/stage-arns.ts';
-import { exportSettings } from '../../scheduled/course-export/export-settings.ts';
+import { counted, silent } from '../../stage/template/alarms.ts';
+import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
+import { objects } from '../../stage/template/stage-arns.ts';
+import { exportSettings } from './export-settings.ts';
 
 export const stage: FunctionParts = {
   function: 'course-export',

@@ -1,7 +1,7 @@
-import { fillSettings, fillStageSettings } from '../../delivery/crosswalk/fill/fill-settings.ts';
-import { highestOver, silent } from '../../operate/stage/template/alarms.ts';
-import type { FunctionParts } from '../../operate/stage/template/functions/function-parts.ts';
-import { bucket, crosswalk, objects, prefixes } from '../../operate/stage/template/stage-arns.ts';
+import { highestOver, silent } from '../../stage/template/alarms.ts';
+import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
+import { bucket, crosswalk, objects, prefixes } from '../../stage/template/stage-arns.ts';
+import { fillSettings, fillStageSettings } from './fill-settings.ts';
 
 export const stage: FunctionParts = {
   function: 'crosswalk-fill',

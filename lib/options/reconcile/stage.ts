@@ -1,5 +1,5 @@
-import { counted, silent } from '../../operate/stage/template/alarms.ts';
-import type { FunctionParts } from '../../operate/stage/template/functions/function-parts.ts';
+import { counted, silent } from '../../stage/template/alarms.ts';
+import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
 import {
   bucket,
   crosswalk,
@@ -8,8 +8,8 @@ import {
   ledgerKey,
   objects,
   prefixes,
-} from '../../operate/stage/template/stage-arns.ts';
-import { reconcileSettings, reconcileStageSettings } from '../../scheduled/reconcile/reconcile-settings.ts';
+} from '../../stage/template/stage-arns.ts';
+import { reconcileSettings, reconcileStageSettings } from './reconcile-settings.ts';
 
 export const stage: FunctionParts = {
   function: 'reconcile',

@@ -1,13 +1,13 @@
-import type { ExportsQuery, ReadAcceptedExports } from '../../accepted-exports.ts';
-import { crosswalkKinds } from '../../delivery/crosswalk/kinds.ts';
+import { crosswalkKinds } from '../../crosswalk/kinds.ts';
 import { isRetried } from '../../message/failure-kinds.ts';
 import type { SisId } from '../../message/sis-ids.ts';
+import type { ExportsQuery, ReadAcceptedExports } from '../../option.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
-import { loadFilledNames } from '../../sources/snapshots/compare/filled-names.ts';
-import { createSets } from '../../sources/snapshots/compare/wanted.ts';
-import { dataOfSnapshot } from '../../sources/snapshots/state/snapshot-data.ts';
-import { snapshotsNow } from '../../sources/snapshots/state/snapshots-now.ts';
+import { loadFilledNames } from './compare/filled-names.ts';
+import { createSets } from './compare/wanted.ts';
+import { dataOfSnapshot } from './state/snapshot-data.ts';
+import { snapshotsNow } from './state/snapshots-now.ts';
 
 type Names = Pick<ExportsQuery, 'sets' | 'folder' | 'store' | 'crosswalk' | 'platform'>;
 

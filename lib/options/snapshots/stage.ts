@@ -1,8 +1,8 @@
-import { counted } from '../../operate/stage/template/alarms.ts';
-import { aliasOf, arnOf, ref } from '../../operate/stage/template/cloudformation.ts';
-import type { FunctionParts } from '../../operate/stage/template/functions/function-parts.ts';
-import { bucket, objects, prefixes } from '../../operate/stage/template/stage-arns.ts';
-import { importSettings } from '../../sources/snapshots/import-settings.ts';
+import { counted } from '../../stage/template/alarms.ts';
+import { aliasOf, arnOf, ref } from '../../stage/template/cloudformation.ts';
+import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
+import { bucket, objects, prefixes } from '../../stage/template/stage-arns.ts';
+import { importSettings } from './import-settings.ts';
 
 export const stage: FunctionParts = {
   function: 'snapshot-import',

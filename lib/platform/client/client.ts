@@ -5,6 +5,8 @@ import { ownText, safe } from '../../message/safe-text.ts';
 import type { Headers } from '../../runtime/aws/receive-answer.ts';
 import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
+import { type Asked, createPace, type Pace, type Turn } from '../pace/pace.ts';
+import type { Answered, PacerOptions } from '../pace/pacer.ts';
 import {
   type Actor,
   type Auth,
@@ -23,8 +25,6 @@ import {
   type Operation,
   type OperationOverride,
 } from './operation.ts';
-import { type Asked, createPace, type Pace, type Turn } from './pace/pace.ts';
-import type { Answered, PacerOptions } from './pace/pacer.ts';
 import { type CallFacts, isTimestampOutOfRange, PlatformError } from './platform-error.ts';
 import { type CallInput, requestOf, type Site } from './request.ts';
 

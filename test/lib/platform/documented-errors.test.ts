@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { authUrl, explainEntry } from '../../../lib/operate/stage/user-authorization/auth-url.ts';
 import type { Credential } from '../../../lib/platform/auth/auth.ts';
 import type { Platform } from '../../../lib/platform/client/client.ts';
 import { failureOf } from '../../../lib/platform/client/failure-of.ts';
 import { isFileAnswer, type Operation } from '../../../lib/platform/client/operation.ts';
 import { operations } from '../../../lib/platform/resources/operations.ts';
+import { authUrl, explainEntry } from '../../../lib/stage/user-authorization/auth-url.ts';
 import { documentedErrors, type ErrorRow, refusalsEverywhere, routeOf } from './documented-errors.ts';
 import { keysOf, localPlatform } from './local-client.ts';
 import { narrowClient } from './narrow-client.ts';

@@ -14,7 +14,7 @@ import {
 import { acknowledged, reading } from '../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../lib/platform/client/platform-error.ts';
 import type { CallReport } from '../../../lib/runtime/telemetry/call-report.ts';
-import { unpaced } from './client/pace/unpaced.ts';
+import { unpaced } from './pace/unpaced.ts';
 
 /** A request as it arrived; `path` is without the query. */
 export type Arrived = {

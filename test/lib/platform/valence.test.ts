@@ -1,6 +1,6 @@
 import { ApplicationContext } from 'valence';
 import { describe, expect, test } from 'vitest';
-import { authUrl, credentialFromCallback } from '../../../lib/operate/stage/user-authorization/auth-url.ts';
+import { authUrl, credentialFromCallback } from '../../../lib/stage/user-authorization/auth-url.ts';
 import { localPlatform } from './local-client.ts';
 
 // A client that others wrote: what it signs, the local platform must accept, and what it writes, we must write as well.

@@ -1,5 +1,5 @@
 import type { DeadLetter } from '../../../lib/delivery/letters/dead-letter.ts';
-import { startChanges } from '../../lib/sources/changes/changes.ts';
+import { startChanges } from '../../options/changes/changes.ts';
 import { controlsOf } from '../controls.ts';
 import { bundleFunctions } from '../lambda/bundles.ts';
 import { collectLetters, createFollower, play, playInvocation } from '../scenarios/play.ts';

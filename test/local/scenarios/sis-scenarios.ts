@@ -4,16 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { inTopic, noticeOf } from '../../envelopes.ts';
-import { typed } from '../../lib/show/cli/typed.ts';
-import { registration } from '../../lib/sources/changes/changes.ts';
-import {
-  enrollment,
-  entriesOfSis,
-  result,
-  type Sis,
-  smallSis,
-  zipOf,
-} from '../../lib/sources/snapshots/sis.ts';
+import { typed } from '../../lib/desk/cli/typed.ts';
+import { registration } from '../../options/changes/changes.ts';
+import { enrollment, entriesOfSis, result, type Sis, smallSis, zipOf } from '../../options/snapshots/sis.ts';
 import { localClient } from '../aws/aws.ts';
 import { eventOf } from '../examples.ts';
 import type { Stack, StackDescription } from '../stack.ts';

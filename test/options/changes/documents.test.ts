@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { loadIntegrations } from '../../../lib/operate/stage/integrations.ts';
-import { messagesOf } from '../../../lib/sources/changes/events.ts';
-import { noticesIn } from '../../../lib/sources/changes/page.ts';
-import { secretShape } from '../../../lib/sources/changes/source.ts';
-import { readMapping } from '../../../lib/sources/mapping/mapping.ts';
+import { readMapping } from '../../../lib/delivery/mapping/mapping.ts';
+import { messagesOf } from '../../../lib/options/changes/events.ts';
+import { noticesIn } from '../../../lib/options/changes/page.ts';
+import { secretShape } from '../../../lib/options/changes/source.ts';
+import { loadIntegrations } from '../../../lib/stage/integrations.ts';
 import { examplesIn, sectionOf } from '../../documents.ts';
 
 test('what the producers’ guide shows of other services is read as it says', async () => {

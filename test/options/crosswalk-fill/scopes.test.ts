@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { fillOperations } from '../../../lib/delivery/crosswalk/fill/listings.ts';
-import { loadFunctions } from '../../../lib/operate/stage/integrations.ts';
+import { fillOperations } from '../../../lib/options/crosswalk-fill/listings.ts';
+import { loadFunctions } from '../../../lib/stage/integrations.ts';
 
 test('crosswalk-fill declares these operations', async () => {
   const found = (await loadFunctions()).find(({ name }) => name === 'crosswalk-fill');

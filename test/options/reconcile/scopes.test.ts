@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { loadFunctions } from '../../../lib/operate/stage/integrations.ts';
+import { reconcileOperations } from '../../../lib/options/reconcile/check.ts';
 import { getGradeObjects } from '../../../lib/platform/resources/grade-objects.ts';
-import { reconcileOperations } from '../../../lib/scheduled/reconcile/check.ts';
+import { loadFunctions } from '../../../lib/stage/integrations.ts';
 
 test('reconcile declares these operations', async () => {
   const found = (await loadFunctions()).find(({ name }) => name === 'reconcile');

@@ -1,19 +1,19 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ExportsQuery } from '../../../lib/accepted-exports.ts';
 import { MessageFailure } from '../../../lib/message/failure.ts';
 import { safe } from '../../../lib/message/safe-text.ts';
+import type { ExportsQuery } from '../../../lib/option.ts';
 import { readAcceptedExports } from '../../../lib/options/snapshots/accepted-exports.ts';
+import { acceptedKeyOf, stateKey } from '../../../lib/options/snapshots/state/record.ts';
+import { type SeenFunction, snapshotsNow } from '../../../lib/options/snapshots/state/snapshots-now.ts';
 import type { Platform } from '../../../lib/platform/client/client.ts';
 import { inSets, type SetEngine } from '../../../lib/runtime/files/tables/engine.ts';
-import { acceptedKeyOf, stateKey } from '../../../lib/sources/snapshots/state/record.ts';
-import { type SeenFunction, snapshotsNow } from '../../../lib/sources/snapshots/state/snapshots-now.ts';
-import { filled } from '../../lib/delivery/crosswalk/filled.ts';
-import { bucketFolder } from '../../lib/sources/snapshots/bucket-folder.ts';
-import { importedOf } from '../../lib/sources/snapshots/imports.ts';
-import { csvOf, enrollment, entriesOfSis, result, smallSis, zipOf } from '../../lib/sources/snapshots/sis.ts';
-import { stateRows } from '../../lib/sources/snapshots/state-rows.ts';
+import { filled } from '../../lib/crosswalk/filled.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
+import { bucketFolder } from './bucket-folder.ts';
+import { importedOf } from './imports.ts';
+import { csvOf, enrollment, entriesOfSis, result, smallSis, zipOf } from './sis.ts';
+import { stateRows } from './state-rows.ts';
 
 let bucket: ReturnType<typeof bucketFolder>;
 let dropped = 0;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { loadIntegrations } from '../../../lib/operate/stage/integrations.ts';
-import { mappingFor } from '../../../lib/sources/snapshots/package/mapping-file.ts';
-import { snapshotSettings } from '../../../lib/sources/snapshots/package/settings-file.ts';
+import { mappingFor } from '../../../lib/options/snapshots/package/mapping-file.ts';
+import { snapshotSettings } from '../../../lib/options/snapshots/package/settings-file.ts';
+import { loadIntegrations } from '../../../lib/stage/integrations.ts';
 import { examplesIn, sectionOf } from '../../documents.ts';
 
 test('what the producers’ guide shows of snapshots is read as it says', async () => {

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Integration } from '../../../lib/delivery/handle/integration.ts';
 import { messageSchema, messageType, priorityAttribute } from '../../../lib/message/message.ts';
 import { withBothForms } from '../../../lib/message/sis-ids.ts';
-import { functionModules } from '../../../lib/operate/stage/function-modules.ts';
+import { functionModules } from '../../../lib/stage/function-modules.ts';
 
 type Json = { [name: string]: unknown };
 

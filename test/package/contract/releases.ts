@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { compareVersions, type Version } from '../../../lib/operate/stage/version.ts';
+import { compareVersions, type Version } from '../../../lib/stage/version.ts';
 
 /** A folder for each version, with what it promises. */
 export const releases = join(import.meta.dirname, '../released');

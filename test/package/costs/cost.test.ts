@@ -58,7 +58,7 @@ test('computing takes longer with a part of a CPU, and waiting does not', () => 
   expect(billedMs({ ...measured, cpuMs: 100, memoryMb: 4000 })).toBe(1000);
 });
 
-test('the costs in lib/operate/stage/README.md are those of the measurement and of the packaged template', async () => {
+test('the costs in lib/stage/README.md are those of the measurement and of the packaged template', async () => {
   const deployment = deploy((await packagedProject()).template);
   const rows = measuredRows();
   expect(writtenPart('costs')).toBe(costsTable(rows));

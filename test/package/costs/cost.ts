@@ -9,7 +9,7 @@ import type { Measured } from './measure.ts';
 
 /**
  * List prices of us-east-1 in US dollars, without free tiers and taxes, as they were published in November 2026: all that
- * the chapter on costs in lib/operate/stage/README.md is computed from.
+ * the chapter on costs in lib/stage/README.md is computed from.
  */
 const prices = {
   /** A million of each. */
@@ -63,7 +63,7 @@ export const costOf = (measured: Measured) => {
   return { ...cost, sending: sending(1), total: rest + sending(1), inTens: rest + sending(10) };
 };
 
-/** The table of lib/operate/stage/README.md. */
+/** The table of lib/stage/README.md. */
 export const costsTable = (rows: readonly Measured[]): string => {
   const head = [
     'a million messages of',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { parseMessage } from '../../../lib/message/message.ts';
-import { integrationNamed } from '../../../lib/operate/stage/integrations.ts';
+import { integrationNamed } from '../../../lib/stage/integrations.ts';
 import { localClient } from '../../local/aws/aws.ts';
 import { bytesOf } from '../../local/aws/tables.ts';
 import { controlsOf } from '../../local/controls.ts';

@@ -127,7 +127,7 @@ describe('a deployment', () => {
   });
 
   test('for prod is removed by what the deployment guide says and by no less, and no message, letter or file goes with it', async () => {
-    const section = sectionOf('lib/operate/stage/README.md', '## Remove a stage');
+    const section = sectionOf('lib/stage/README.md', '## Remove a stage');
     const commands = /^```sh\n(.*?)^```/ms.exec(section)?.[1] ?? '';
     const [unprotect = '', remove = ''] = commands.trim().split('\n').slice(-2);
     const removal = remove.replace('npx serverless ', '').split(' ');

@@ -2,7 +2,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ownVersion } from '../../../lib/operate/stage/version.ts';
+import { ownVersion } from '../../../lib/stage/version.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { packageProject, serverless } from '../packaged.ts';
 import { startEmptyAccount } from './empty-account.ts';
@@ -18,7 +18,7 @@ const deploying = (...more: string[]) =>
 
 /** As `git archive` writes it into the sources. */
 const becomeCommit = async (commit: string) => {
-  const source = join(project, 'lib/operate/stage/version.ts');
+  const source = join(project, 'lib/stage/version.ts');
   const text = await readFile(source, 'utf8');
   await writeFile(source, text.replace(/(?<=const archived = ').*(?=')/, commit));
 };

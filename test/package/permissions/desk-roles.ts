@@ -1,4 +1,4 @@
-import { policyIds, roleOf, roles } from '../../../lib/operate/stage/roles.ts';
+import { policyIds, roleOf, roles } from '../../../lib/stage/roles.ts';
 import { writePart } from '../../documents.ts';
 
 /** The table of roles in the runbook, as the code says it; permissions.test.ts proves that the policies say the same. */

@@ -15,46 +15,41 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { functionNames } from '../../../esbuild.config.ts';
 import { sqsMessageOf } from '../../../lib/delivery/letters/dead-letter.ts';
 import { writeRecord } from '../../../lib/delivery/letters/write-record.ts';
+import { run } from '../../../lib/desk/cli/cli.ts';
 import type { Failure } from '../../../lib/message/failure.ts';
-import { isVerb, policyIds, type Role, roleOf, roles, type Verb } from '../../../lib/operate/stage/roles.ts';
-import { readStack } from '../../../lib/operate/stage/stack-outputs.ts';
-import { targetFrom } from '../../../lib/operate/stage/target.ts';
 import { decisionOn } from '../../../lib/options/reconcile/desk/choose-findings.ts';
-import { createQuickDynamoDb } from '../../../lib/runtime/aws/dynamodb-quick.ts';
 import {
   type Finding,
   findingsKey,
   type Report,
   resendKey,
   reportKey as runReportKey,
-} from '../../../lib/scheduled/reconcile/record.ts';
-import { run } from '../../../lib/show/cli/cli.ts';
-import { acceptedNamesPrefix, passedKey } from '../../../lib/sources/snapshots/state/passed-names.ts';
+} from '../../../lib/options/reconcile/record.ts';
+import { acceptedNamesPrefix, passedKey } from '../../../lib/options/snapshots/state/passed-names.ts';
 import {
   acceptedKeyOf,
   recordKey,
   reportKey,
   type SnapshotRecord,
   stateKey,
-} from '../../../lib/sources/snapshots/state/record.ts';
-import { unacceptedPrefix } from '../../../lib/sources/snapshots/state/unaccepted.ts';
+} from '../../../lib/options/snapshots/state/record.ts';
+import { unacceptedPrefix } from '../../../lib/options/snapshots/state/unaccepted.ts';
+import { createQuickDynamoDb } from '../../../lib/runtime/aws/dynamodb-quick.ts';
+import { isVerb, policyIds, type Role, roleOf, roles, type Verb } from '../../../lib/stage/roles.ts';
+import { readStack } from '../../../lib/stage/stack-outputs.ts';
+import { targetFrom } from '../../../lib/stage/target.ts';
 import { noticeOf } from '../../envelopes.ts';
 import { eventually } from '../../eventually.ts';
-import { filled } from '../../lib/delivery/crosswalk/filled.ts';
-import { startStackServer } from '../../lib/operate/stage/stack-server.ts';
-import { quietTerminal } from '../../lib/show/cli/typed.ts';
-import { openConsole } from '../../lib/show/console/attacker.ts';
-import { mapping, registration, startChanges } from '../../lib/sources/changes/changes.ts';
-import { entriesOfSis, smallSis, zipOf } from '../../lib/sources/snapshots/sis.ts';
-import {
-  enrollmentRows,
-  type StateRow,
-  stateFile,
-  tableRow,
-} from '../../lib/sources/snapshots/state-file.ts';
+import { filled } from '../../lib/crosswalk/filled.ts';
+import { quietTerminal } from '../../lib/desk/cli/typed.ts';
+import { openConsole } from '../../lib/desk/console/attacker.ts';
+import { startStackServer } from '../../lib/stage/stack-server.ts';
 import { localClient } from '../../local/aws/aws.ts';
 import { type Controls, controlsOf } from '../../local/controls.ts';
 import { eventOf, example } from '../../local/examples.ts';
+import { mapping, registration, startChanges } from '../../options/changes/changes.ts';
+import { entriesOfSis, smallSis, zipOf } from '../../options/snapshots/sis.ts';
+import { enrollmentRows, type StateRow, stateFile, tableRow } from '../../options/snapshots/state-file.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { alarmsIn, deploy } from '../cloudformation.ts';
 import { recordAwsCalls } from '../deployed/aws-recorder.ts';

@@ -92,7 +92,7 @@ export const mistakes: Record<RuleTitle, Mistake> = {
     ['letters that lie there unheard', (_, resources) => delete resources.LettersAny],
   'alarms watch what exists in this stage, and name a section of the runbook': [
     'an alarm without a remedy',
-    (of) => (of('LettersAny').AlarmDescription = 'Runbook: lib/show/cli/README.md#none'),
+    (of) => (of('LettersAny').AlarmDescription = 'Runbook: lib/desk/cli/README.md#none'),
   ],
   'somebody is subscribed to the alarms, and CloudWatch may publish them': [
     'alarms without a reader',

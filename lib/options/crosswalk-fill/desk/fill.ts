@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
-import { jsonIn } from '../../../message/json.ts';
 import {
   audited,
   lookUntil,
   type Patience,
   resultOf,
   startExecution,
-} from '../../../operate/reviews/execution.ts';
-import type { Audit } from '../../../operate/stage/audit.ts';
-import { RefusedError } from '../../../operate/stage/command-errors.ts';
-import type { Target } from '../../../operate/stage/target.ts';
+} from '../../../desk/reviews/execution.ts';
+import { jsonIn } from '../../../message/json.ts';
+import type { Audit } from '../../../stage/audit.ts';
+import { RefusedError } from '../../../stage/command-errors.ts';
+import type { Target } from '../../../stage/target.ts';
 
 type FillOptions = {
   /** Also reads users from the classlists of all courses, if there is no file of users. */

@@ -1,10 +1,5 @@
-import { type HeldNames, heldIn, heldKey } from '../../../delivery/crosswalk/held.ts';
-import {
-  type CrosswalkKind,
-  type CrosswalkSource,
-  crosswalkSources,
-} from '../../../delivery/crosswalk/kinds.ts';
-import { movedIn, movedKey } from '../../../delivery/crosswalk/moved.ts';
+import { type CrosswalkKind, type CrosswalkSource, crosswalkSources } from '../../../crosswalk/kinds.ts';
+import { movedIn, movedKey } from '../../../crosswalk/moved.ts';
 import {
   acceptedBucketOf,
   bucketOf,
@@ -14,13 +9,14 @@ import {
   type Filled,
   isAccepted,
   sameIds,
-} from '../../../delivery/crosswalk/table.ts';
-import { reviewBucketOf } from '../../../operate/reviews/bucket.ts';
-import { audited } from '../../../operate/reviews/execution.ts';
-import type { Audit } from '../../../operate/stage/audit.ts';
-import { RefusedError } from '../../../operate/stage/command-errors.ts';
-import type { Target } from '../../../operate/stage/target.ts';
+} from '../../../crosswalk/table.ts';
+import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import { audited } from '../../../desk/reviews/execution.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
+import type { Audit } from '../../../stage/audit.ts';
+import { RefusedError } from '../../../stage/command-errors.ts';
+import type { Target } from '../../../stage/target.ts';
+import { type HeldNames, heldIn, heldKey } from '../held.ts';
 
 /** What one source says that a name stands for. */
 export type ShownName = Entry & {

@@ -1,8 +1,8 @@
-import { UsageError } from '../../../operate/stage/command-errors.ts';
-import { addScreen, addVerb, type Desk, formOf, render } from '../../../show/console/desk.ts';
-import { heldNamesIn } from '../../../show/option.ts';
-import { section, text, type View } from '../../../show/views/view.ts';
+import { addScreen, addVerb, type Desk, formOf, render } from '../../../desk/console/desk.ts';
+import { section, text, type View } from '../../../desk/views/view.ts';
+import { UsageError } from '../../../stage/command-errors.ts';
 import { awaitFill, startFill } from './fill.ts';
+import { heldNamesIn } from './held-names.ts';
 import { listHeld, listMoved, showName } from './names.ts';
 import { acceptCode } from './verbs.ts';
 import { filledView, fillForm, heldView, kindLabelled, movedView, nameLabels, nameView } from './view.ts';

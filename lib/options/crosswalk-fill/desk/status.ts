@@ -1,4 +1,4 @@
-import type { StatusPart } from '../../../show/option.ts';
+import type { StatusPart } from '../../../option.ts';
 import { listHeld } from './names.ts';
 import { heldView } from './view.ts';
 

@@ -1,5 +1,5 @@
-import type { HeldNames } from '../../../show/option.ts';
-import type { Operator } from '../../../show/verbs/operator.ts';
+import type { Operator } from '../../../desk/verbs/operator.ts';
+import type { HeldNames } from '../../../option.ts';
 import { acceptMove, type ShownName } from './names.ts';
 import { acceptedView, acceptQuestion } from './view.ts';
 

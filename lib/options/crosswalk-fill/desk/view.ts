@@ -1,6 +1,6 @@
+import { ageOf, numberOf } from '../../../desk/views/amounts.ts';
+import { type Block, type Form, part, table, text, type View } from '../../../desk/views/view.ts';
 import { plain } from '../../../runtime/privacy/printable.ts';
-import { ageOf, numberOf } from '../../../show/views/amounts.ts';
-import { type Block, type Form, part, table, text, type View } from '../../../show/views/view.ts';
 import type { FillResult } from './fill.ts';
 import type { Held, MovedCode, MovedCodes, ShownName } from './names.ts';
 

@@ -1,9 +1,9 @@
-import { reviewBucketOf } from '../../../operate/reviews/bucket.ts';
-import { audited } from '../../../operate/reviews/execution.ts';
-import { actorOf } from '../../../operate/stage/actor.ts';
-import type { Audit } from '../../../operate/stage/audit.ts';
-import type { Target } from '../../../operate/stage/target.ts';
-import { acceptedPrefix, newRunId } from '../../../scheduled/reconcile/record.ts';
+import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import { audited } from '../../../desk/reviews/execution.ts';
+import { actorOf } from '../../../stage/actor.ts';
+import type { Audit } from '../../../stage/audit.ts';
+import type { Target } from '../../../stage/target.ts';
+import { acceptedPrefix, newRunId } from '../record.ts';
 import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose-findings.ts';
 
 export type AcceptOptions = Choice & {

@@ -1,6 +1,6 @@
-import type { Finding } from '../../../scheduled/reconcile/record.ts';
-import type { CommandContext } from '../../../show/cli/command-context.ts';
-import { text } from '../../../show/views/view.ts';
+import type { CommandContext } from '../../../desk/cli/command-context.ts';
+import { text } from '../../../desk/views/view.ts';
+import type { Finding } from '../record.ts';
 import { type Comparison, readComparison } from './read.ts';
 import { awaitRun, startRun } from './run.ts';
 import * as verbs from './verbs.ts';

@@ -1,6 +1,6 @@
-import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
-import type { Target } from '../../../operate/stage/target.ts';
-import type { DecidedFindings, Finding } from '../../../scheduled/reconcile/record.ts';
+import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
+import type { Target } from '../../../stage/target.ts';
+import type { DecidedFindings, Finding } from '../record.ts';
 import { type FindingGroup, groupIdOf, groupsOf } from './groups.ts';
 import { readComparison } from './read.ts';
 

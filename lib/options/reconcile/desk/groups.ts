@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { withoutIds } from '../../../delivery/letters/letter-words.ts';
-import { type EffectClass, faultClasses } from '../../../scheduled/reconcile/classes.ts';
-import type { Finding } from '../../../scheduled/reconcile/record.ts';
+import { type EffectClass, faultClasses } from '../classes.ts';
+import type { Finding } from '../record.ts';
 
 /** Findings that need the same action. */
 export type FindingGroup = {

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
+import { idGiven, type ReviewBucket, reviewBucketOf } from '../../../desk/reviews/bucket.ts';
 import { jsonIn } from '../../../message/json.ts';
-import { idGiven, type ReviewBucket, reviewBucketOf } from '../../../operate/reviews/bucket.ts';
-import { RefusedError } from '../../../operate/stage/command-errors.ts';
-import type { Target } from '../../../operate/stage/target.ts';
-import type { EffectClass } from '../../../scheduled/reconcile/classes.ts';
+import { RefusedError } from '../../../stage/command-errors.ts';
+import type { Target } from '../../../stage/target.ts';
+import type { EffectClass } from '../classes.ts';
 import {
   acceptanceKeyOf,
   acceptedPrefix,
@@ -21,7 +21,7 @@ import {
   reportSchema,
   runId,
   timeText,
-} from '../../../scheduled/reconcile/record.ts';
+} from '../record.ts';
 import { createGroups, type FindingGroup, groupIdOf, isFault } from './groups.ts';
 
 export type Comparison = {

@@ -1,7 +1,7 @@
-import { writeNewFile } from '../../../operate/stage/new-file.ts';
-import type { CommandContext } from '../../../show/cli/command-context.ts';
-import { sheetOf } from '../../../show/console/html/sheet.ts';
-import { text } from '../../../show/views/view.ts';
+import type { CommandContext } from '../../../desk/cli/command-context.ts';
+import { sheetOf } from '../../../desk/console/html/sheet.ts';
+import { text } from '../../../desk/views/view.ts';
+import { writeNewFile } from '../../../stage/new-file.ts';
 import { listReports, readComparison } from './read.ts';
 import { comparisonView, meaningsView, runsView } from './views/comparison.ts';
 

@@ -1,11 +1,11 @@
-import { readListing } from '../../../operate/messages/letters/list.ts';
-import { reviewBucketOf } from '../../../operate/reviews/bucket.ts';
-import { lookUntilEnd, type Patience, startExecution } from '../../../operate/reviews/execution.ts';
-import { actorOf } from '../../../operate/stage/actor.ts';
-import type { Audit } from '../../../operate/stage/audit.ts';
-import { RefusedError } from '../../../operate/stage/command-errors.ts';
-import type { Target } from '../../../operate/stage/target.ts';
-import type { EffectClass } from '../../../scheduled/reconcile/classes.ts';
+import { readListing } from '../../../desk/messages/letters/list.ts';
+import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import { lookUntilEnd, type Patience, startExecution } from '../../../desk/reviews/execution.ts';
+import { actorOf } from '../../../stage/actor.ts';
+import type { Audit } from '../../../stage/audit.ts';
+import { RefusedError } from '../../../stage/command-errors.ts';
+import type { Target } from '../../../stage/target.ts';
+import type { EffectClass } from '../classes.ts';
 import {
   type Finding,
   newRunId,
@@ -16,7 +16,7 @@ import {
   resendListKey,
   resendResultKey,
   resendResultSchema,
-} from '../../../scheduled/reconcile/record.ts';
+} from '../record.ts';
 import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose-findings.ts';
 import { groupsOf } from './groups.ts';
 

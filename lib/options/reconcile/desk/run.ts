@@ -1,9 +1,9 @@
-import { reviewBucketOf } from '../../../operate/reviews/bucket.ts';
-import { audited, lookUntilEnd, type Patience, startExecution } from '../../../operate/reviews/execution.ts';
-import type { Audit } from '../../../operate/stage/audit.ts';
-import type { Target } from '../../../operate/stage/target.ts';
-import { newRunId, type Report } from '../../../scheduled/reconcile/record.ts';
-import { reasons } from '../../../scheduled/reconcile/selection.ts';
+import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import { audited, lookUntilEnd, type Patience, startExecution } from '../../../desk/reviews/execution.ts';
+import type { Audit } from '../../../stage/audit.ts';
+import type { Target } from '../../../stage/target.ts';
+import { newRunId, type Report } from '../record.ts';
+import { reasons } from '../selection.ts';
 import { reportIn } from './read.ts';
 
 /** Starts a run at once, of all that the ledger has or as the schedule does. Returns its id. @throws RefusedError */

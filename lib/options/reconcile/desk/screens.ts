@@ -1,6 +1,6 @@
-import { UsageError } from '../../../operate/stage/command-errors.ts';
-import { addScreen, addVerb, type Desk, reasonIn } from '../../../show/console/desk.ts';
-import { text } from '../../../show/views/view.ts';
+import { addScreen, addVerb, type Desk, reasonIn } from '../../../desk/console/desk.ts';
+import { text } from '../../../desk/views/view.ts';
+import { UsageError } from '../../../stage/command-errors.ts';
 import { listReports, readComparison } from './read.ts';
 import { accept, resend } from './verbs.ts';
 import { comparisonView, findingsView, runsView } from './views/comparison.ts';

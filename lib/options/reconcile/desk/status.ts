@@ -1,7 +1,7 @@
-import type { Report } from '../../../scheduled/reconcile/record.ts';
-import type { StatusPart } from '../../../show/option.ts';
-import { ageOf } from '../../../show/views/amounts.ts';
-import type { OptionStatus } from '../../../show/views/status.ts';
+import { ageOf } from '../../../desk/views/amounts.ts';
+import type { OptionStatus } from '../../../desk/views/status.ts';
+import type { StatusPart } from '../../../option.ts';
+import type { Report } from '../record.ts';
 import { type LastComparison, lastComparison, runningComparison } from './read.ts';
 import { lastComparisonNote } from './views/reconcile.ts';
 

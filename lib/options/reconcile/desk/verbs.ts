@@ -1,6 +1,6 @@
-import type { Operator } from '../../../show/verbs/operator.ts';
-import { countOf } from '../../../show/views/amounts.ts';
-import { text } from '../../../show/views/view.ts';
+import type { Operator } from '../../../desk/verbs/operator.ts';
+import { countOf } from '../../../desk/views/amounts.ts';
+import { text } from '../../../desk/views/view.ts';
 import { acceptFindings } from './accept.ts';
 import type { Chosen } from './choose-findings.ts';
 import { type Resent, resendFindings } from './resend.ts';

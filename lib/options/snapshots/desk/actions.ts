@@ -1,5 +1,5 @@
-import { loadIntegrations } from '../../../operate/stage/integrations.ts';
-import type { CommandContext } from '../../../show/cli/command-context.ts';
+import type { CommandContext } from '../../../desk/cli/command-context.ts';
+import { loadIntegrations } from '../../../stage/integrations.ts';
 import { listSnapshots, showSnapshot, withFiveCounts } from './read.ts';
 import { decide, end as endFeeds } from './verbs.ts';
 import { snapshotListView, snapshotView } from './views/snapshots.ts';

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { copyFile, open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
-import type { Integrations } from '../../../operate/stage/integrations.ts';
-import { examine } from '../../../sources/snapshots/examine.ts';
-import type { OnProgress } from '../../../sources/snapshots/progress.ts';
-import { snapshotsPrefix } from '../../../sources/snapshots/request.ts';
-import { recordKey, type SnapshotRecord, snapshotRecord } from '../../../sources/snapshots/state/record.ts';
-import type { ComparisonStore } from '../../../sources/snapshots/state/store.ts';
+import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
+import type { Integrations } from '../../../stage/integrations.ts';
+import { examine } from '../examine.ts';
+import type { OnProgress } from '../progress.ts';
+import { snapshotsPrefix } from '../request.ts';
+import { recordKey, type SnapshotRecord, snapshotRecord } from '../state/record.ts';
+import type { ComparisonStore } from '../state/store.ts';
 
 type Here = {
   /** A path on this machine. */

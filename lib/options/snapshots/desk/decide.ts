@@ -1,11 +1,11 @@
-import { lookUntil } from '../../../operate/reviews/execution.ts';
-import { actorOf } from '../../../operate/stage/actor.ts';
-import type { Audit } from '../../../operate/stage/audit.ts';
-import { RefusedError } from '../../../operate/stage/command-errors.ts';
-import { lambdaOf } from '../../../operate/stage/lambda-client.ts';
-import type { Target } from '../../../operate/stage/target.ts';
+import { lookUntil } from '../../../desk/reviews/execution.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
-import type { Decision, SnapshotRecord } from '../../../sources/snapshots/state/record.ts';
+import { actorOf } from '../../../stage/actor.ts';
+import type { Audit } from '../../../stage/audit.ts';
+import { RefusedError } from '../../../stage/command-errors.ts';
+import { lambdaOf } from '../../../stage/lambda-client.ts';
+import type { Target } from '../../../stage/target.ts';
+import type { Decision, SnapshotRecord } from '../state/record.ts';
 import { type ProposedSnapshot, readSnapshot, withRemoved } from './read.ts';
 
 export type DecisionOptions = {

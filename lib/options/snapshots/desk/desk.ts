@@ -1,4 +1,4 @@
-import type { OptionDesk } from '../../../show/option.ts';
+import type { OptionDesk } from '../../../option.ts';
 import { addCommands } from './commands.ts';
 
 export const desk: OptionDesk = {

@@ -1,10 +1,10 @@
-import { createCrosswalkTable } from '../../../delivery/crosswalk/table.ts';
-import { UsageError } from '../../../operate/stage/command-errors.ts';
-import { loadIntegrations } from '../../../operate/stage/integrations.ts';
-import { writeNewFile } from '../../../operate/stage/new-file.ts';
-import type { Target } from '../../../operate/stage/target.ts';
-import type { CommandContext } from '../../../show/cli/command-context.ts';
-import { isTable } from '../../../sources/snapshots/request.ts';
+import { createCrosswalkTable } from '../../../crosswalk/table.ts';
+import type { CommandContext } from '../../../desk/cli/command-context.ts';
+import { UsageError } from '../../../stage/command-errors.ts';
+import { loadIntegrations } from '../../../stage/integrations.ts';
+import { writeNewFile } from '../../../stage/new-file.ts';
+import type { Target } from '../../../stage/target.ts';
+import { isTable } from '../request.ts';
 import { checkReadable } from './compare-here.ts';
 import { diffSnapshot, hasSettings } from './diff.ts';
 import { withFiveCounts } from './read.ts';

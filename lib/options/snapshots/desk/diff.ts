@@ -1,15 +1,15 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { bucketOf } from '../../../operate/stage/audit-log.ts';
-import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
-import type { Integrations } from '../../../operate/stage/integrations.ts';
-import type { Target } from '../../../operate/stage/target.ts';
-import { mappingKeysOf } from '../../../sources/snapshots/package/mapping-file.ts';
-import { settingsKey } from '../../../sources/snapshots/package/settings-file.ts';
-import type { OnProgress } from '../../../sources/snapshots/progress.ts';
-import { isTable } from '../../../sources/snapshots/request.ts';
-import type { SnapshotRecord } from '../../../sources/snapshots/state/record.ts';
-import { createSnapshotStore, type SnapshotStore } from '../../../sources/snapshots/state/store.ts';
+import { bucketOf } from '../../../stage/audit-log.ts';
+import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
+import type { Integrations } from '../../../stage/integrations.ts';
+import type { Target } from '../../../stage/target.ts';
+import { mappingKeysOf } from '../package/mapping-file.ts';
+import { settingsKey } from '../package/settings-file.ts';
+import type { OnProgress } from '../progress.ts';
+import { isTable } from '../request.ts';
+import type { SnapshotRecord } from '../state/record.ts';
+import { createSnapshotStore, type SnapshotStore } from '../state/store.ts';
 import { checkPackage, checkReadable, compareHere, emptyStore, keyOf } from './compare-here.ts';
 import { firstRows, type RefusedRow } from './read.ts';
 

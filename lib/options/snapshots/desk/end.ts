@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { type ReviewBucket, reviewBucketOf } from '../../../operate/reviews/bucket.ts';
+import { type ReviewBucket, reviewBucketOf } from '../../../desk/reviews/bucket.ts';
 import {
   audited,
   lookUntil,
   lookUntilEnd,
   type Patience,
   startExecution,
-} from '../../../operate/reviews/execution.ts';
-import type { Audit } from '../../../operate/stage/audit.ts';
-import { RefusedError } from '../../../operate/stage/command-errors.ts';
-import type { Integrations } from '../../../operate/stage/integrations.ts';
-import type { Target } from '../../../operate/stage/target.ts';
-import { keyOfFeed } from '../../../sources/snapshots/request.ts';
-import { acceptedKeyOf, type Ending, type SnapshotRecord } from '../../../sources/snapshots/state/record.ts';
-import { listUnaccepted } from '../../../sources/snapshots/state/unaccepted.ts';
+} from '../../../desk/reviews/execution.ts';
+import type { Audit } from '../../../stage/audit.ts';
+import { RefusedError } from '../../../stage/command-errors.ts';
+import type { Integrations } from '../../../stage/integrations.ts';
+import type { Target } from '../../../stage/target.ts';
+import { keyOfFeed } from '../request.ts';
+import { acceptedKeyOf, type Ending, type SnapshotRecord } from '../state/record.ts';
+import { listUnaccepted } from '../state/unaccepted.ts';
 import { compareHere } from './compare-here.ts';
 import { decideSnapshot } from './decide.ts';
 import { storeOf } from './diff.ts';

@@ -1,15 +1,11 @@
 import * as z from 'zod';
+import type { ReviewBucket } from '../../../desk/reviews/bucket.ts';
 import { jsonIn } from '../../../message/json.ts';
-import type { ReviewBucket } from '../../../operate/reviews/bucket.ts';
-import { RefusedError, UsageError } from '../../../operate/stage/command-errors.ts';
-import {
-  isOfPattern,
-  settingsKey,
-  snapshotSettings,
-} from '../../../sources/snapshots/package/settings-file.ts';
-import { feedOf, zipFeed } from '../../../sources/snapshots/request.ts';
-import { acceptedKey, acceptedTablesPrefix, droppedMsOf } from '../../../sources/snapshots/state/record.ts';
-import { listUnaccepted } from '../../../sources/snapshots/state/unaccepted.ts';
+import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
+import { isOfPattern, settingsKey, snapshotSettings } from '../package/settings-file.ts';
+import { feedOf, zipFeed } from '../request.ts';
+import { acceptedKey, acceptedTablesPrefix, droppedMsOf } from '../state/record.ts';
+import { listUnaccepted } from '../state/unaccepted.ts';
 
 /** What files of one name are, by the last accepted one. */
 export type Feed = {

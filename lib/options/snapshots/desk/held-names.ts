@@ -1,4 +1,4 @@
-import type { HeldNames } from '../../../show/option.ts';
+import type { HeldNames } from '../../../option.ts';
 import { listPassed } from './passed.ts';
 import { acceptUserNames } from './verbs.ts';
 import { passedView, touchedView } from './views/passed.ts';

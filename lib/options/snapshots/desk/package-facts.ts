@@ -1,8 +1,8 @@
 import { quotedName, type SetEngine } from '../../../runtime/files/tables/engine.ts';
 import { rowsOf } from '../../../runtime/files/tables/table.ts';
-import { cellMacros } from '../../../sources/snapshots/compare/wanted.ts';
-import type { Package } from '../../../sources/snapshots/package/package.ts';
-import type { SnapshotSettings } from '../../../sources/snapshots/package/settings-file.ts';
+import { cellMacros } from '../compare/wanted.ts';
+import type { Package } from '../package/package.ts';
+import type { SnapshotSettings } from '../package/settings-file.ts';
 
 /** The columns of a OneRoster file that the survey reads. */
 type Looked = {

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { reviewBucketOf } from '../../../operate/reviews/bucket.ts';
-import { audited } from '../../../operate/reviews/execution.ts';
-import { actorOf } from '../../../operate/stage/actor.ts';
-import type { Audit } from '../../../operate/stage/audit.ts';
-import { RefusedError } from '../../../operate/stage/command-errors.ts';
-import type { Verb } from '../../../operate/stage/roles.ts';
-import type { Target } from '../../../operate/stage/target.ts';
+import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import { audited } from '../../../desk/reviews/execution.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
-import type { UserField } from '../../../sources/snapshots/package/settings-file.ts';
+import { actorOf } from '../../../stage/actor.ts';
+import type { Audit } from '../../../stage/audit.ts';
+import { RefusedError } from '../../../stage/command-errors.ts';
+import type { Verb } from '../../../stage/roles.ts';
+import type { Target } from '../../../stage/target.ts';
+import type { UserField } from '../package/settings-file.ts';
 import {
   type AcceptedNames,
   acceptedNamesPrefix,
@@ -16,7 +16,7 @@ import {
   passedIn,
   passedKey,
   readAcceptedNames,
-} from '../../../sources/snapshots/state/passed-names.ts';
+} from '../state/passed-names.ts';
 
 type Open = { field: UserField; names: PassedName[] };
 

@@ -1,4 +1,4 @@
-import type { CrosswalkKind } from '../../../delivery/crosswalk/kinds.ts';
+import type { CrosswalkKind } from '../../../crosswalk/kinds.ts';
 import type { Candidate, DateForm, DateOrder, ValueCounts } from './package-facts.ts';
 
 export type KnownCandidate = Candidate & {

@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { subjectIn } from '../../../delivery/letters/subject.ts';
+import { idGiven, type ReviewBucket, reviewBucketOf } from '../../../desk/reviews/bucket.ts';
 import { jsonIn } from '../../../message/json.ts';
-import { idGiven, type ReviewBucket, reviewBucketOf } from '../../../operate/reviews/bucket.ts';
-import { RefusedError } from '../../../operate/stage/command-errors.ts';
-import { linesIn } from '../../../operate/stage/lines.ts';
-import type { Target } from '../../../operate/stage/target.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
-import { zipFeed } from '../../../sources/snapshots/request.ts';
+import { RefusedError } from '../../../stage/command-errors.ts';
+import { linesIn } from '../../../stage/lines.ts';
+import type { Target } from '../../../stage/target.ts';
+import { zipFeed } from '../request.ts';
 import {
   acceptedKeyOf,
   type Counts,
@@ -17,7 +17,7 @@ import {
   reportKey,
   type SnapshotRecord,
   snapshotRecord,
-} from '../../../sources/snapshots/state/record.ts';
+} from '../state/record.ts';
 import { type QuietFeed, readFeeds, readQuietFeeds } from './feeds.ts';
 import { readUnacceptedFiles, type UnacceptedFiles, type WaitingFile } from './unaccepted.ts';
 

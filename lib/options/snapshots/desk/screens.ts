@@ -1,5 +1,5 @@
-import { UsageError } from '../../../operate/stage/command-errors.ts';
-import { addScreen, addVerb, type Desk, reasonIn } from '../../../show/console/desk.ts';
+import { addScreen, addVerb, type Desk, reasonIn } from '../../../desk/console/desk.ts';
+import { UsageError } from '../../../stage/command-errors.ts';
 import { listSnapshots, showSnapshot } from './read.ts';
 import { decide } from './verbs.ts';
 import { snapshotListView, snapshotView } from './views/snapshots.ts';

@@ -1,8 +1,8 @@
-import type { StatusPart } from '../../../show/option.ts';
-import { countOf } from '../../../show/views/amounts.ts';
-import type { OptionStatus } from '../../../show/views/status.ts';
-import { type Block, section, text, type View } from '../../../show/views/view.ts';
-import type { PassedName } from '../../../sources/snapshots/state/passed-names.ts';
+import { countOf } from '../../../desk/views/amounts.ts';
+import type { OptionStatus } from '../../../desk/views/status.ts';
+import { type Block, section, text, type View } from '../../../desk/views/view.ts';
+import type { StatusPart } from '../../../option.ts';
+import type { PassedName } from '../state/passed-names.ts';
 import { listPassed } from './passed.ts';
 import { type OpenSnapshots, openSnapshots } from './read.ts';
 import type { WaitingFile } from './unaccepted.ts';

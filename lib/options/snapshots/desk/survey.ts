@@ -1,17 +1,17 @@
 import { copyFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { type CrosswalkKind, crosswalkSources } from '../../../delivery/crosswalk/kinds.ts';
-import { bucketOf, type CrosswalkTable } from '../../../delivery/crosswalk/table.ts';
-import { RefusedError } from '../../../operate/stage/command-errors.ts';
-import type { Integrations } from '../../../operate/stage/integrations.ts';
+import { type CrosswalkKind, crosswalkSources } from '../../../crosswalk/kinds.ts';
+import { bucketOf, type CrosswalkTable } from '../../../crosswalk/table.ts';
 import { inFolder } from '../../../runtime/files/folder.ts';
 import { openSetEngine, type SetEngine } from '../../../runtime/files/tables/engine.ts';
 import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
-import type { Mode } from '../../../sources/snapshots/compare/comparison.ts';
-import { openPackage, type Package } from '../../../sources/snapshots/package/package.ts';
-import { settingsKey } from '../../../sources/snapshots/package/settings-file.ts';
-import { createProgress, type OnProgress } from '../../../sources/snapshots/progress.ts';
-import type { SnapshotRecord } from '../../../sources/snapshots/state/record.ts';
+import { RefusedError } from '../../../stage/command-errors.ts';
+import type { Integrations } from '../../../stage/integrations.ts';
+import type { Mode } from '../compare/comparison.ts';
+import { openPackage, type Package } from '../package/package.ts';
+import { settingsKey } from '../package/settings-file.ts';
+import { createProgress, type OnProgress } from '../progress.ts';
+import type { SnapshotRecord } from '../state/record.ts';
 import { checkPackage, compareHere, emptyStore } from './compare-here.ts';
 import {
   type Candidate,

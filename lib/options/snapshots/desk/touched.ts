@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { bucketOf } from '../../../operate/stage/audit-log.ts';
-import type { Target } from '../../../operate/stage/target.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
 import { inSets, quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
-import { stateKey } from '../../../sources/snapshots/state/record.ts';
-import { type SnapshotNow, snapshotsNow } from '../../../sources/snapshots/state/snapshots-now.ts';
-import { stateColumns, viewsOfState } from '../../../sources/snapshots/state/state-rows.ts';
-import { type ComparisonStore, createSnapshotStore } from '../../../sources/snapshots/state/store.ts';
+import { bucketOf } from '../../../stage/audit-log.ts';
+import type { Target } from '../../../stage/target.ts';
+import { stateKey } from '../state/record.ts';
+import { type SnapshotNow, snapshotsNow } from '../state/snapshots-now.ts';
+import { stateColumns, viewsOfState } from '../state/state-rows.ts';
+import { type ComparisonStore, createSnapshotStore } from '../state/store.ts';
 
 /** What an accepted file wants by the code of an org unit. */
 export type Touched = { file: string; rows: number; people: number };

@@ -1,14 +1,9 @@
-import { runningExecutions } from '../../../delivery/durable/older-executions.ts';
-import { reviewBucketOf } from '../../../operate/reviews/bucket.ts';
-import { lambdaOf } from '../../../operate/stage/lambda-client.ts';
-import type { Target } from '../../../operate/stage/target.ts';
+import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
-import {
-  isOfName,
-  listUnaccepted,
-  nameOf,
-  type Unaccepted,
-} from '../../../sources/snapshots/state/unaccepted.ts';
+import { runningExecutions } from '../../../runtime/jobs/older-executions.ts';
+import { lambdaOf } from '../../../stage/lambda-client.ts';
+import type { Target } from '../../../stage/target.ts';
+import { isOfName, listUnaccepted, nameOf, type Unaccepted } from '../state/unaccepted.ts';
 
 /** A file that was put and is not imported yet, because another is. */
 export type WaitingFile = Pick<Unaccepted, 'key' | 'versionId' | 'sizeBytes' | 'putAt' | 'isEnd'> & {

@@ -1,8 +1,8 @@
-import type { Integrations } from '../../../operate/stage/integrations.ts';
-import type { Verb } from '../../../operate/stage/roles.ts';
-import type { Operator } from '../../../show/verbs/operator.ts';
-import { countOf } from '../../../show/views/amounts.ts';
-import { text } from '../../../show/views/view.ts';
+import type { Operator } from '../../../desk/verbs/operator.ts';
+import { countOf } from '../../../desk/views/amounts.ts';
+import { text } from '../../../desk/views/view.ts';
+import type { Integrations } from '../../../stage/integrations.ts';
+import type { Verb } from '../../../stage/roles.ts';
 import { type Decided, type DecisionOptions, decideSnapshot } from './decide.ts';
 import { type EndedFeed, endFeed, planEnds } from './end.ts';
 import { acceptNames } from './passed.ts';

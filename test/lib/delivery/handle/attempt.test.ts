@@ -1,8 +1,8 @@
 import type { Context, SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createCrosswalk } from '../../../../lib/delivery/crosswalk/look-up.ts';
-import type { CrosswalkTable } from '../../../../lib/delivery/crosswalk/table.ts';
+import { createCrosswalk } from '../../../../lib/crosswalk/look-up.ts';
+import type { CrosswalkTable } from '../../../../lib/crosswalk/table.ts';
 import { attempt } from '../../../../lib/delivery/handle/attempt.ts';
 import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
 import type { Integration, IntegrationContext } from '../../../../lib/delivery/handle/integration.ts';
@@ -21,8 +21,8 @@ import { ownText, safe } from '../../../../lib/message/safe-text.ts';
 import { identityOf } from '../../../../lib/message/version.ts';
 import type { CallContext, Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged } from '../../../../lib/platform/client/operation.ts';
-import type { Asked } from '../../../../lib/platform/client/pace/pace.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
+import type { Asked } from '../../../../lib/platform/pace/pace.ts';
 import { getGradeObjects } from '../../../../lib/platform/resources/grade-objects.ts';
 import type { OpenedFile } from '../../../../lib/runtime/files/source.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
@@ -30,7 +30,7 @@ import type { MessageReport } from '../../../../lib/runtime/telemetry/observe.ts
 import { noticeOf } from '../../../envelopes.ts';
 import { createTableModel } from '../../../history/table.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
-import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
+import { freeTurn, unpaced } from '../../platform/pace/unpaced.ts';
 import { servicesForTests } from './services-for-tests.ts';
 
 type Data = { say: string; orgUnitId?: number; gradeObjectId?: number; userId?: number };

@@ -22,16 +22,16 @@ import { isRetried } from '../../../../lib/message/failure-kinds.ts';
 import { ownText, safe } from '../../../../lib/message/safe-text.ts';
 import type { CallContext, Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged, type Operation } from '../../../../lib/platform/client/operation.ts';
-import type { Pace } from '../../../../lib/platform/client/pace/pace.ts';
 import { parseRefusal } from '../../../../lib/platform/client/parse-refusal.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
+import type { Pace } from '../../../../lib/platform/pace/pace.ts';
 import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
 import { messageSettings } from '../../../../lib/runtime/aws/settings.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
 import { queuesAndFilesForTests } from '../../../local/aws/for-tests.ts';
 import { attemptsIn } from '../../../local/scenarios/play.ts';
 import { runs } from '../../../seed.ts';
-import { freeTurn, unpaced } from '../../platform/client/pace/unpaced.ts';
+import { freeTurn, unpaced } from '../../platform/pace/unpaced.ts';
 import { limitsForTests, servicesForTests } from './services-for-tests.ts';
 
 const second = 1_000;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { sendToFunctions } from '../../../../lib/delivery/handle/send-to-functions.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
-import { type Office, officesForTests } from '../../show/cli/office.ts';
+import { type Office, officesForTests } from '../../desk/cli/office.ts';
 
 const offices = officesForTests();
 let office: Office;

@@ -1,9 +1,9 @@
-import { createCrosswalk } from '../../../../lib/delivery/crosswalk/look-up.ts';
+import { createCrosswalk } from '../../../../lib/crosswalk/look-up.ts';
 import type { Limits, Services } from '../../../../lib/delivery/handle/services.ts';
 import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
 import { backoffSettings, limitSettings } from '../../../../lib/runtime/aws/settings.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
-import { unpaced } from '../../platform/client/pace/unpaced.ts';
+import { unpaced } from '../../platform/pace/unpaced.ts';
 
 const defaults = readSettings({ limits: limitSettings, backoff: backoffSettings }, {});
 

@@ -8,7 +8,7 @@ import {
   wholeOf,
 } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { type DeadLetter, letterOf, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { messageFor } from '../../../../lib/operate/messages/replay/send-and-delete.ts';
+import { messageFor } from '../../../../lib/desk/messages/replay/send-and-delete.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { letterOf } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { listLetters } from '../../../../lib/operate/messages/letters/list.ts';
-import { type Moment, startDeadlyProxy } from '../../operate/messages/letters/deadly-proxy.ts';
-import { eventBody, never, type Office, officesForTests } from '../../show/cli/office.ts';
+import { listLetters } from '../../../../lib/desk/messages/letters/list.ts';
+import { eventBody, never, type Office, officesForTests } from '../../desk/cli/office.ts';
+import { type Moment, startDeadlyProxy } from '../../desk/messages/letters/deadly-proxy.ts';
 
 /** The proof `crash-operators` asks for 200. */
 const runs = Number(process.env.CRASH_RUNS ?? 3);

@@ -7,7 +7,7 @@ import { endRecord } from '../../../../lib/delivery/letters/write-record.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { chunksOf } from '../../../../lib/runtime/aws/parallel.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
-import { eventBody, failureOf } from '../../show/cli/office.ts';
+import { eventBody, failureOf } from '../../desk/cli/office.ts';
 
 const tableName = 'sis-relay-test-desk';
 const dayMs = 24 * 3_600_000;

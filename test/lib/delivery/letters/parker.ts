@@ -3,7 +3,7 @@ import { createQueues } from '../../../../lib/delivery/handle/queues.ts';
 import { createDeskNotes } from '../../../../lib/delivery/letters/notes.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { localClient } from '../../../local/aws/aws.ts';
-import { failureOf } from '../../show/cli/office.ts';
+import { failureOf } from '../../desk/cli/office.ts';
 
 /** A function that can do nothing but park: record, letter, acknowledgement. A test kills it in between. */
 const [server = '', queueUrl = '', queueArn = '', deadLetterQueueUrl = '', table = ''] =

@@ -7,10 +7,11 @@ import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 import { type Asked as AskedCall, resultOf } from '../../../../lib/platform/client/check-answer.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import type { Operation } from '../../../../lib/platform/client/operation.ts';
-import type { Asked, Pace } from '../../../../lib/platform/client/pace/pace.ts';
-import type { Answered } from '../../../../lib/platform/client/pace/pacer.ts';
 import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
+import type { Asked, Pace } from '../../../../lib/platform/pace/pace.ts';
+import type { Answered } from '../../../../lib/platform/pace/pacer.ts';
 import { anyCharacter } from '../../../any-character.ts';
+import { freeTurn, unpaced } from '../pace/unpaced.ts';
 import {
   type Arrived,
   answering,
@@ -23,7 +24,6 @@ import {
   operations,
   raw,
 } from '../servers.ts';
-import { freeTurn, unpaced } from './pace/unpaced.ts';
 
 const path = { id: 1 };
 const thing = '/svc/api/lp/1.49/things/1';

@@ -1,7 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
 import { deleteAll, hideAll, sendAll } from '../../../../lib/runtime/aws/sqs.ts';
-import { type Office, officesForTests } from '../../show/cli/office.ts';
+import { type Office, officesForTests } from '../../desk/cli/office.ts';
 
 const offices = officesForTests();
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maskedText } from '../../../../lib/runtime/privacy/platform-words.ts';
-import { eventBody } from '../../show/cli/office.ts';
+import { eventBody } from '../../desk/cli/office.ts';
 
 test('the platform’s words name nobody in either spelling of an umlaut', () => {
   const body = JSON.stringify({ data: { comments: 'Dear J\u00fcrgen M\u00fcller' } });

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import { columnsOf } from '../../../../lib/delivery/mapping/columns.ts';
 import { maskedText } from '../../../../lib/runtime/privacy/platform-words.ts';
 import { hiddenIn, maskedBody, maskedField } from '../../../../lib/runtime/privacy/shown-message.ts';
-import { columnsOf } from '../../../../lib/sources/mapping/columns.ts';
+import { loadIntegrations } from '../../../../lib/stage/integrations.ts';
 import { inTopic, noticeOf, onBus } from '../../../envelopes.ts';
 import { shownIdsFile, shownIdsPath } from '../../../package/shown-ids.ts';
-import { eventBody } from '../../show/cli/office.ts';
+import { eventBody } from '../../desk/cli/office.ts';
 
 describe('a message without what is personal', () => {
   test('keeps its shape, its ids and what tells shapes apart', () => {

@@ -235,7 +235,7 @@ describe('the line of several messages', () => {
   });
 
   test('answers the query of the runbook, by either id, as does the line of one message', async () => {
-    const runbook = await readFile(`${import.meta.dirname}/../../../../lib/show/cli/README.md`, 'utf8');
+    const runbook = await readFile(`${import.meta.dirname}/../../../../lib/desk/cli/README.md`, 'utf8');
     const query = /^fields @timestamp, [^`]*/m.exec(runbook)?.[0] ?? '';
     const asked = /^fields @timestamp, (.*)$/m.exec(query)?.[1]?.split(', ') ?? [];
     const patterns = [...query.matchAll(/parse @message \/(.*)\/$/gm)].map(([, pattern = '']) => pattern);

@@ -1,9 +1,9 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
-import { movedKey } from '../../../../lib/delivery/crosswalk/moved.ts';
-import { bucketOf, createCrosswalkTable } from '../../../../lib/delivery/crosswalk/table.ts';
+import { movedKey } from '../../../../lib/crosswalk/moved.ts';
+import { bucketOf, createCrosswalkTable } from '../../../../lib/crosswalk/table.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
-import { localOffice } from '../../../lib/show/cli/local-office.ts';
-import { type Follow, typeEachCommand, typeFor } from '../../../lib/show/cli/typed-runbook.ts';
+import { localOffice } from '../../../lib/desk/cli/local-office.ts';
+import { type Follow, typeEachCommand, typeFor } from '../../../lib/desk/cli/typed-runbook.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 
 const office = localOffice({ functions: false });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
 import { heldView } from '../../../../lib/options/crosswalk-fill/desk/view.ts';
-import { linesOf } from '../../../../lib/show/cli/print/view.ts';
-import { quietTerminal } from '../../../lib/show/cli/typed.ts';
+import { quietTerminal } from '../../../lib/desk/cli/typed.ts';
 
 test('several kinds of names that are held for one reason are told once, with the age and the command', () => {
   const held = ['userName', 'orgDefinedId'].map((kind) => ({

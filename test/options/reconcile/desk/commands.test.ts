@@ -11,10 +11,10 @@ import {
   reportKey,
   resendKey,
   resendResultKey,
-} from '../../../../lib/scheduled/reconcile/record.ts';
-import { localOffice } from '../../../lib/show/cli/local-office.ts';
-import { eventBody, failureOf, never } from '../../../lib/show/cli/office.ts';
-import { documentIn, typed } from '../../../lib/show/cli/typed.ts';
+} from '../../../../lib/options/reconcile/record.ts';
+import { localOffice } from '../../../lib/desk/cli/local-office.ts';
+import { eventBody, failureOf, never } from '../../../lib/desk/cli/office.ts';
+import { documentIn, typed } from '../../../lib/desk/cli/typed.ts';
 import { putText } from '../../../local/bucket.ts';
 import { enrollmentOf, findingOf, reportOf, tallyOf, writeRun } from './runs.ts';
 

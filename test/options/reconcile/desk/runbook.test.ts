@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { groupIdOf } from '../../../../lib/options/reconcile/desk/groups.ts';
-import { resendResultKey } from '../../../../lib/scheduled/reconcile/record.ts';
-import { localOffice } from '../../../lib/show/cli/local-office.ts';
-import { type Follow, typeEachCommand, typeFor } from '../../../lib/show/cli/typed-runbook.ts';
+import { resendResultKey } from '../../../../lib/options/reconcile/record.ts';
+import { localOffice } from '../../../lib/desk/cli/local-office.ts';
+import { type Follow, typeEachCommand, typeFor } from '../../../lib/desk/cli/typed-runbook.ts';
 import { putText } from '../../../local/bucket.ts';
 import { findingOf, reportOf, writeRun } from './runs.ts';
 

@@ -1,4 +1,4 @@
-import type { EffectClass } from '../../../../lib/scheduled/reconcile/classes.ts';
+import type { EffectClass } from '../../../../lib/options/reconcile/classes.ts';
 import {
   type Finding,
   findingsKey,
@@ -8,7 +8,7 @@ import {
   type Report,
   reportKey,
   type Tally,
-} from '../../../../lib/scheduled/reconcile/record.ts';
+} from '../../../../lib/options/reconcile/record.ts';
 import { type Bucket, putText } from '../../../local/bucket.ts';
 
 const hourMs = 3_600_000;

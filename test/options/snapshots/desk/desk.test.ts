@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Target } from '../../../../lib/operate/stage/target.ts';
 import { decideSnapshot } from '../../../../lib/options/snapshots/desk/decide.ts';
 import { listSnapshots, openSnapshots, showSnapshot } from '../../../../lib/options/snapshots/desk/read.ts';
 import {
@@ -7,8 +6,9 @@ import {
   recordKey,
   reportKey,
   type SnapshotRecord,
-} from '../../../../lib/sources/snapshots/state/record.ts';
-import { never, type Office, officesForTests } from '../../../lib/show/cli/office.ts';
+} from '../../../../lib/options/snapshots/state/record.ts';
+import type { Target } from '../../../../lib/stage/target.ts';
+import { never, type Office, officesForTests } from '../../../lib/desk/cli/office.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { type Bucket, putText } from '../../../local/bucket.ts';
 import { type DurableExecutions, startDurableExecutions } from '../../../local/lambda/durable-executions.ts';

@@ -5,14 +5,14 @@ import { listPassed } from '../../../../lib/options/snapshots/desk/passed.ts';
 import {
   acceptedNamesPrefix,
   type PassedName,
-} from '../../../../lib/sources/snapshots/state/passed-names.ts';
-import { localOffice } from '../../../lib/show/cli/local-office.ts';
-import { never } from '../../../lib/show/cli/office.ts';
-import { typed } from '../../../lib/show/cli/typed.ts';
-import { entriesOfSis, zipOf } from '../../../lib/sources/snapshots/sis.ts';
+} from '../../../../lib/options/snapshots/state/passed-names.ts';
+import { localOffice } from '../../../lib/desk/cli/local-office.ts';
+import { never } from '../../../lib/desk/cli/office.ts';
+import { typed } from '../../../lib/desk/cli/typed.ts';
 import { waitLimitMs } from '../../../limits.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { filesIn } from '../../../local/bucket.ts';
+import { entriesOfSis, zipOf } from '../sis.ts';
 
 // A university gives people new records, with their old user names: first one, then everybody.
 

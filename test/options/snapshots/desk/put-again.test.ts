@@ -1,15 +1,15 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SnapshotList } from '../../../../lib/options/snapshots/desk/read.ts';
-import type { SnapshotRecord } from '../../../../lib/sources/snapshots/state/record.ts';
-import { localOffice } from '../../../lib/show/cli/local-office.ts';
-import { typed } from '../../../lib/show/cli/typed.ts';
-import { enrollment, entriesOfSis, smallSis, zipOf } from '../../../lib/sources/snapshots/sis.ts';
+import type { SnapshotRecord } from '../../../../lib/options/snapshots/state/record.ts';
+import { localOffice } from '../../../lib/desk/cli/local-office.ts';
+import { typed } from '../../../lib/desk/cli/typed.ts';
 import { waitLimitMs } from '../../../limits.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { filesIn } from '../../../local/bucket.ts';
 import { bodiesOn } from '../../../local/queues.ts';
 import { durableOptionsOf } from '../../../local/stack.ts';
+import { enrollment, entriesOfSis, smallSis, zipOf } from '../sis.ts';
 
 /** Messages stay on their queues. */
 const office = localOffice({ functions: [], settings: { WAIT_MAXIMUM_SECONDS: '1' } });

@@ -1,19 +1,19 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect } from 'vitest';
-import { loadIntegrations } from '../../../../lib/operate/stage/integrations.ts';
+import { importJob } from '../../../../lib/options/snapshots/import.ts';
+import { importSettings } from '../../../../lib/options/snapshots/import-settings.ts';
+import { createSnapshotServices } from '../../../../lib/options/snapshots/services.ts';
+import { passedKey } from '../../../../lib/options/snapshots/state/passed-names.ts';
 import { options } from '../../../../lib/options.ts';
 import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
-import { importJob } from '../../../../lib/sources/snapshots/import.ts';
-import { importSettings } from '../../../../lib/sources/snapshots/import-settings.ts';
-import { createSnapshotServices } from '../../../../lib/sources/snapshots/services.ts';
-import { passedKey } from '../../../../lib/sources/snapshots/state/passed-names.ts';
-import { localOffice } from '../../../lib/show/cli/local-office.ts';
-import { type Follow, typeEachCommand, typeFor } from '../../../lib/show/cli/typed-runbook.ts';
-import { entriesOfSis, smallSis, zipOf } from '../../../lib/sources/snapshots/sis.ts';
+import { loadIntegrations } from '../../../../lib/stage/integrations.ts';
+import { localOffice } from '../../../lib/desk/cli/local-office.ts';
+import { type Follow, typeEachCommand, typeFor } from '../../../lib/desk/cli/typed-runbook.ts';
 import { type Bucket, putText } from '../../../local/bucket.ts';
 import { answerOf, executionHere } from '../../../local/in-this-process.ts';
 import { durableOptionsOf, settingsOf } from '../../../local/stack.ts';
+import { entriesOfSis, smallSis, zipOf } from '../sis.ts';
 import { waitingImport } from './waiting-import.ts';
 
 const office = localOffice({ functions: false });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
 import type { OpenSnapshots } from '../../../../lib/options/snapshots/desk/read.ts';
 import { snapshotStatus } from '../../../../lib/options/snapshots/desk/status.ts';
-import { linesOf } from '../../../../lib/show/cli/print/view.ts';
-import { quietTerminal } from '../../../lib/show/cli/typed.ts';
+import { quietTerminal } from '../../../lib/desk/cli/typed.ts';
 import { recordOf } from './waiting-import.ts';
 
 const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000 - 100;

@@ -1,4 +1,4 @@
-import { recordKey, reportKey, type SnapshotRecord } from '../../../../lib/sources/snapshots/state/record.ts';
+import { recordKey, reportKey, type SnapshotRecord } from '../../../../lib/options/snapshots/state/record.ts';
 import { type Bucket, putText } from '../../../local/bucket.ts';
 import type { DurableExecutions } from '../../../local/lambda/durable-executions.ts';
 

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test, vi } from 'vitest';
-import { bucketOf, createCrosswalkTable } from '../../../../lib/delivery/crosswalk/table.ts';
+import { bucketOf, createCrosswalkTable } from '../../../../lib/crosswalk/table.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
-import { localOffice } from '../../../lib/show/cli/local-office.ts';
-import { typed } from '../../../lib/show/cli/typed.ts';
-import { entriesOfSis, type Sis, smallSis, zipOf } from '../../../lib/sources/snapshots/sis.ts';
+import { localOffice } from '../../../lib/desk/cli/local-office.ts';
+import { typed } from '../../../lib/desk/cli/typed.ts';
 import { waitLimitMs } from '../../../limits.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { putText } from '../../../local/bucket.ts';
+import { entriesOfSis, type Sis, smallSis, zipOf } from '../sis.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -1,7 +1,4 @@
-import { classes, classMeanings, type EffectClass } from '../../../../scheduled/reconcile/classes.ts';
-import type { Report } from '../../../../scheduled/reconcile/record.ts';
-import { reasons } from '../../../../scheduled/reconcile/selection.ts';
-import { numberOf } from '../../../../show/views/amounts.ts';
+import { numberOf } from '../../../../desk/views/amounts.ts';
 import {
   type Block,
   badge,
@@ -12,7 +9,10 @@ import {
   table,
   text,
   type View,
-} from '../../../../show/views/view.ts';
+} from '../../../../desk/views/view.ts';
+import { classes, classMeanings, type EffectClass } from '../../classes.ts';
+import type { Report } from '../../record.ts';
+import { reasons } from '../../selection.ts';
 import type { FindingGroup } from '../groups.ts';
 import { type Comparison, countsOf } from '../read.ts';
 import type { ResendPlan } from '../resend.ts';

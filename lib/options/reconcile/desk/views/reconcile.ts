@@ -1,9 +1,9 @@
+import { ageOf, countOf, durationOf, numberOf } from '../../../../desk/views/amounts.ts';
+import type { Note, Tone, View } from '../../../../desk/views/view.ts';
 import { plain } from '../../../../runtime/privacy/printable.ts';
-import { type EffectClass, faultClasses } from '../../../../scheduled/reconcile/classes.ts';
-import type { Report, Tally } from '../../../../scheduled/reconcile/record.ts';
-import { upperBound } from '../../../../scheduled/reconcile/upper-bound.ts';
-import { ageOf, countOf, durationOf, numberOf } from '../../../../show/views/amounts.ts';
-import type { Note, Tone, View } from '../../../../show/views/view.ts';
+import { type EffectClass, faultClasses } from '../../classes.ts';
+import type { Report, Tally } from '../../record.ts';
+import { upperBound } from '../../upper-bound.ts';
 import type { FindingGroup } from '../groups.ts';
 import type { Comparison, LastComparison } from '../read.ts';
 import type { ResendPlan, Resent } from '../resend.ts';

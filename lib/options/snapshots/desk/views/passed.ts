@@ -1,6 +1,6 @@
-import { ageOf, countOf, numberOf } from '../../../../show/views/amounts.ts';
-import { type Cell, part, table, text, type View } from '../../../../show/views/view.ts';
-import type { PassedName } from '../../../../sources/snapshots/state/passed-names.ts';
+import { ageOf, countOf, numberOf } from '../../../../desk/views/amounts.ts';
+import { type Cell, part, table, text, type View } from '../../../../desk/views/view.ts';
+import type { PassedName } from '../../state/passed-names.ts';
 import type { Touched } from '../touched.ts';
 
 type Passed = { passed: readonly PassedName[] | undefined };

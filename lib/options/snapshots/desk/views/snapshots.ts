@@ -1,7 +1,5 @@
-import { needsRole } from '../../../../operate/stage/roles.ts';
-import { plain } from '../../../../runtime/privacy/printable.ts';
-import { ageOf, countOf, numberOf } from '../../../../show/views/amounts.ts';
-import { quoted } from '../../../../show/views/quoted.ts';
+import { ageOf, countOf, numberOf } from '../../../../desk/views/amounts.ts';
+import { quoted } from '../../../../desk/views/quoted.ts';
 import {
   type Block,
   badge,
@@ -15,10 +13,12 @@ import {
   table,
   text,
   type View,
-} from '../../../../show/views/view.ts';
-import { rowsTold } from '../../../../sources/snapshots/package/rows.ts';
-import { feedOf, fileNameOf, isTable, zipFeed } from '../../../../sources/snapshots/request.ts';
-import type { Counts, SnapshotRecord } from '../../../../sources/snapshots/state/record.ts';
+} from '../../../../desk/views/view.ts';
+import { plain } from '../../../../runtime/privacy/printable.ts';
+import { needsRole } from '../../../../stage/roles.ts';
+import { rowsTold } from '../../package/rows.ts';
+import { feedOf, fileNameOf, isTable, zipFeed } from '../../request.ts';
+import type { Counts, SnapshotRecord } from '../../state/record.ts';
 import type { Decided } from '../decide.ts';
 import type { SnapshotDiff } from '../diff.ts';
 import type { EndedFeed, PlannedEnd } from '../end.ts';

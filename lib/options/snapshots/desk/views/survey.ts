@@ -1,6 +1,6 @@
-import { countOf, numberOf } from '../../../../show/views/amounts.ts';
-import { type Block, list, part, section, table, text, type View } from '../../../../show/views/view.ts';
-import { rowsTold } from '../../../../sources/snapshots/package/rows.ts';
+import { countOf, numberOf } from '../../../../desk/views/amounts.ts';
+import { type Block, list, part, section, table, text, type View } from '../../../../desk/views/view.ts';
+import { rowsTold } from '../../package/rows.ts';
 import type { DateForm, ValueCounts } from '../package-facts.ts';
 import type { Refusal, Survey } from '../survey.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { messageSchema } from '../../../../../lib/message/message.ts';
-import { loadIntegrations } from '../../../../../lib/operate/stage/integrations.ts';
+import { loadIntegrations } from '../../../../../lib/stage/integrations.ts';
 
 type Schema = {
   type?: string | string[];

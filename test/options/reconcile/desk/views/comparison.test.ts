@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { sheetOf } from '../../../../../lib/desk/console/html/sheet.ts';
 import { groupsOf } from '../../../../../lib/options/reconcile/desk/groups.ts';
 import { type Comparison, countsOf } from '../../../../../lib/options/reconcile/desk/read.ts';
 import {
@@ -7,7 +8,6 @@ import {
   meaningsView,
   runsView,
 } from '../../../../../lib/options/reconcile/desk/views/comparison.ts';
-import { sheetOf } from '../../../../../lib/show/console/html/sheet.ts';
 import { findingOf, reportOf, tallyOf } from '../runs.ts';
 
 const attack = '"><script>alert(1)</script>\u202E';

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Note, View } from '../../../../../lib/desk/views/view.ts';
 import { groupsOf } from '../../../../../lib/options/reconcile/desk/groups.ts';
 import {
   claims,
@@ -8,8 +9,7 @@ import {
   percentText,
   resentNotes,
 } from '../../../../../lib/options/reconcile/desk/views/reconcile.ts';
-import type { Report } from '../../../../../lib/scheduled/reconcile/record.ts';
-import type { Note, View } from '../../../../../lib/show/views/view.ts';
+import type { Report } from '../../../../../lib/options/reconcile/record.ts';
 import { findingOf, reportOf, tallyOf } from '../runs.ts';
 
 const notesOf = (view: View): Note[] => view.filter(Boolean) as Note[];

@@ -1,0 +1,160 @@
+import { hash } from 'node:crypto';
+import { jsonIn } from '../message/json.ts';
+import { type Attributes, attribute, type DynamoDb, unlessRefused } from '../runtime/aws/dynamodb.ts';
+import { readItems, writeItems } from '../runtime/aws/dynamodb-batches.ts';
+import type { CrosswalkKind, CrosswalkSource } from './kinds.ts';
+
+export type Entry = {
+  /** The platform's ids, in ascending order; with two or more the name is ambiguous. At most `maxIds` of them are kept. */
+  ids: number[];
+  /** How many further ids it has. */
+  more?: number;
+  /** The ids it stood for before, if no operator has accepted the move. */
+  was?: number[];
+};
+
+/** Two decide that a name is ambiguous, and a person is shown five: a placeholder such as `n/a` may have thousands. */
+export const maxIds = 5;
+
+/** By name, for one bucket. */
+export type Entries = ReadonlyMap<string, Entry>;
+
+/** One item of the table. Names are grouped in buckets, so that a million users are 65,536 small items. */
+export type BucketItem = { bucket: string; entries: Entries };
+
+export type Filled = { filledMs: number; names: number };
+
+export type CrosswalkTable = ReturnType<typeof createCrosswalkTable>;
+
+type Reading = { signal?: AbortSignal };
+
+export type CrosswalkAccess = { dynamodb: DynamoDb; table: string; nowMs(): number };
+
+/** Spreads names evenly over the buckets of a kind and source: the first digits of a digest, as `0a1f`. */
+export const shardOf = (name: string): string => hash('sha256', name).slice(0, 4);
+
+/** As `userName/file/0a1f`. */
+export const bucketOf = (kind: CrosswalkKind, source: CrosswalkSource, name: string): string =>
+  `${kind}/${source}/${shardOf(name)}`;
+
+/** The bucket that records the acceptance of a code's move. */
+export const acceptedBucketOf = (name: string): string => `accepted/orgUnitCode/${shardOf(name)}`;
+
+/** Whether an operator has accepted this very move, from what it stood for to what it stands for, and not a later one. */
+export const isAccepted = ({ ids, was }: Entry, accepted: Entry | undefined): boolean =>
+  accepted !== undefined && sameIds(accepted.ids, ids) && sameIds(accepted.was ?? [], was ?? []);
+
+export const sameIds = (one: readonly number[], other: readonly number[]): boolean =>
+  one.length === other.length && one.every((id, at) => id === other[at]);
+
+/** The item that records the fills. */
+const fillBucket = 'fill';
+
+/** Number of attempts to write an acceptance while others write to the same bucket. */
+const maxTries = 10;
+
+/** Which names of the SIS stand for which ids of the platform. The table can be filled again from its sources. */
+export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess) => {
+  const itemAt = async (bucket: string): Promise<Attributes | undefined> => {
+    const asked = { TableName: table, Key: { bucket: { S: bucket } }, ConsistentRead: true };
+    return (await dynamodb.call('GetItem', asked)).Item;
+  };
+
+  const itemOf = (bucket: string, entries: Entries) => ({
+    ...{ bucket: attribute(bucket), names: attribute(textOf(entries)), filledMs: attribute(nowMs()) },
+  });
+
+  async function* requestsOf(items: Iterable<BucketItem> | AsyncIterable<BucketItem>) {
+    for await (const { bucket, entries } of items)
+      yield entries.size === 0
+        ? { DeleteRequest: { Key: { bucket: attribute(bucket) } } }
+        : { PutRequest: { Item: itemOf(bucket, entries) } };
+  }
+
+  return {
+    /** By bucket; a bucket without an item is left out. Not consistent: changes of the last seconds may be missing. */
+    namesIn: async (buckets: readonly string[], { signal }: Reading = {}) => {
+      const found = new Map<string, Entries>();
+      const keys = [...new Set(buckets)].map((bucket) => ({ bucket: attribute(bucket) }));
+      const use = ({ bucket, names }: Attributes): void => {
+        if (bucket?.S !== undefined) found.set(bucket.S, entriesIn(names?.S));
+      };
+      await readItems({ dynamodb, table }, keys, { use, signal });
+      return found;
+    },
+
+    /** Writes whole items, and removes those without entries. Writing them twice does no harm. */
+    put: (items: Iterable<BucketItem> | AsyncIterable<BucketItem>) =>
+      writeItems({ dynamodb, table }, requestsOf(items)),
+
+    /** When this bucket was last written; undefined if it does not exist. */
+    writtenMs: async (bucket: string) => {
+      const written = (await itemAt(bucket))?.filledMs?.N;
+      return written === undefined ? undefined : Number(written);
+    },
+
+    /** Accepts the move of a code, as its entry states it. */
+    accept: async (name: string, { ids, was = [] }: Entry) => {
+      const bucket = acceptedBucketOf(name);
+      for (let tries = 1; ; tries += 1) {
+        const before = (await itemAt(bucket))?.names;
+        const entries = new Map(entriesIn(before?.S)).set(name, { ids, was });
+        // Another operator may accept another code of the bucket at the same time.
+        const put = {
+          TableName: table,
+          Item: itemOf(bucket, entries),
+          ConditionExpression: before === undefined ? 'attribute_not_exists(#names)' : '#names = :before',
+          ExpressionAttributeNames: { '#names': 'names' },
+          ...(before && { ExpressionAttributeValues: { ':before': before } }),
+        };
+        if ((await unlessRefused(() => dynamodb.call('PutItem', put))) !== undefined) return;
+        if (tries === maxTries) throw new Error(`${bucket} is changed by others all the time`);
+      }
+    },
+
+    /** When each kind was last filled from each source, by keys such as `orgUnitCode/platform`. */
+    fills: async () => {
+      const fills = new Map<string, Filled>();
+      const use = ({ bucket: _, ...found }: Attributes): void => {
+        for (const [of, { S: text = '' }] of Object.entries(found)) {
+          const filled = jsonIn(text) as Filled | undefined;
+          if (filled !== undefined) fills.set(of, filled);
+        }
+      };
+      // The functions may read items in batches only.
+      const key = { bucket: attribute(fillBucket) };
+      await readItems({ dynamodb, table }, [key], { use, isConsistent: true });
+      return fills;
+    },
+
+    noteFill: async (of: string, filled: Filled) => {
+      await dynamodb.call('UpdateItem', {
+        TableName: table,
+        Key: { bucket: { S: fillBucket } },
+        UpdateExpression: 'SET #of = :filled',
+        ExpressionAttributeNames: { '#of': of },
+        ExpressionAttributeValues: { ':filled': attribute(JSON.stringify(filled)) },
+      });
+    },
+  };
+};
+
+/**
+ * Pairs, because foreign names must not be keys of JSON: Node 24 misreads an escaped key after another one with a backslash
+ * (nodejs/node#63785).
+ */
+const textOf = (entries: Entries): string => JSON.stringify([...entries]);
+
+/** Only the fill and operators write there, so nothing else is checked. */
+const entriesIn = (text = '[]'): Entries => new Map((jsonIn(text) ?? []) as [string, Entry][]);
+
+/** Parses `2001,2002`. */
+export const idsIn = (text: string): number[] => (text === '' ? [] : text.split(',').map(Number));
+
+/** Parses `1,2,3,4,5,+59995`, of which the last is the number of further ids, and the whole list that 1.0.0 wrote. */
+export const meaningIn = (text: string): Pick<Entry, 'ids' | 'more'> => {
+  const [listed = '', told] = text.split(',+');
+  const ids = idsIn(listed);
+  const more = Number(told ?? 0) + Math.max(0, ids.length - maxIds);
+  return { ids: ids.slice(0, maxIds), ...(more > 0 && { more }) };
+};

@@ -1,0 +1,70 @@
+import { MessageFailure } from '../message/failure.ts';
+import { ownText, type SafeText, safe, safeList } from '../message/safe-text.ts';
+import { formerNamesField, type SisId } from '../message/sis-ids.ts';
+import { type CrosswalkKind, type CrosswalkSource, crosswalkSources } from './kinds.ts';
+import type { Filled } from './table.ts';
+
+/** An id of the SIS for a letter, and never for logs: it may name a person. */
+export const detailOf = ({ field, value, formerly = [] }: SisId): string => {
+  const former = formerly.length > 0 ? ` or ${formerNamesField} ${formerly.join(', ')}` : '';
+  return `${field} ${value}${former}`;
+};
+
+const unknownId = (sisId: SisId, message: SafeText, remedy: string): MessageFailure =>
+  new MessageFailure('unknown-id', message, { detail: detailOf(sisId), remedy });
+
+const correctIt = 'If it is wrong, correct the message (`sis-relay letters edit`).';
+
+export const noCrosswalk = (sisId: SisId): MessageFailure =>
+  unknownId(
+    sisId,
+    safe`This deployment has no crosswalk, so it is not known what data.${sisId.field} stands for`,
+    `Have the crosswalk deployed and filled, or have the producer send ${sisId.platformField}.`,
+  );
+
+/** `fills`: when the sources were last filled; undefined if that could not be read, which is no failure beside this one. */
+export const unknownName = (
+  sisId: SisId,
+  { kind, fills }: { kind: CrosswalkKind; fills: ReadonlyMap<string, Filled> | undefined },
+): MessageFailure => {
+  const filled = (source: CrosswalkSource): SafeText => {
+    const { filledMs } = fills?.get(`${kind}/${source}`) ?? {};
+    return filledMs === undefined ? safe`never filled` : safe`last filled ${minuteOf(filledMs)}`;
+  };
+  const sources = safeList(
+    crosswalkSources.map((source) => safe`${sourceText[source]} (${filled(source)})`),
+    ' and from ',
+  );
+  return unknownId(
+    sisId,
+    safe`The crosswalk does not know this data.${sisId.field}${fills ? safe`. It has names from ${sources}` : ''}`,
+    `Look the name up: \`sis-relay crosswalk show ${optionOf[kind]} <name>\`. If it is right, add it on the platform or in the university’s file. The next fill learns it; \`sis-relay crosswalk fill\` fills now. ${correctIt}`,
+  );
+};
+
+export const unknownGradeObject = (
+  sisId: SisId,
+  { orgUnitId, listed }: { orgUnitId: number; listed: number },
+): MessageFailure => {
+  const fields = safe`data.${sisId.field}${sisId.formerly ? safe` or data.${formerNamesField}` : ''}`;
+  return unknownId(
+    sisId,
+    safe`None of the ${listed} grade objects of org unit ${orgUnitId} has the name in ${fields}`,
+    `If the name is right, find the message that was to create or rename the grade object (\`sis-relay letters list --org-unit ${orgUnitId}\`, \`sis-relay waiting list --org-unit ${orgUnitId}\`) and have it done, or give the grade object this name on the platform. ${correctIt}`,
+  );
+};
+
+const sourceText: Readonly<Record<CrosswalkSource, SafeText>> = {
+  platform: safe`the platform’s list`,
+  file: safe`the university’s file`,
+};
+
+/** As in `2026-11-28T02:10Z`. */
+const minuteOf = (ms: number): SafeText => ownText(`${new Date(ms).toISOString().slice(0, 16)}Z`);
+
+/** The option of `crosswalk show`. */
+const optionOf: Readonly<Record<CrosswalkKind, string>> = {
+  orgUnitCode: '--code',
+  userName: '--user-name',
+  orgDefinedId: '--org-defined-id',
+};

@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { RefusedError, UsageError } from '../../stage/command-errors.ts';
+import { howToGetRole, needsRole } from '../../stage/roles.ts';
+import { addLive, type Context, type Desk, formOf, lackingAt, render } from './desk.ts';
+import { guard, safeNext, signIn } from './guard.ts';
+import { html, said } from './html/html.ts';
+import { bare } from './page.ts';
+import { addDiscard } from './screens/discard.ts';
+import { addEdit } from './screens/edit.ts';
+import { addLetter } from './screens/letter.ts';
+import { addLetters } from './screens/letters.ts';
+import { addLog } from './screens/log.ts';
+import { addOverview } from './screens/overview.ts';
+import { addPublish } from './screens/publish.ts';
+import { addReplay } from './screens/replay.ts';
+import { addRuns } from './screens/runs.ts';
+import { addTrace } from './screens/trace.ts';
+import { addTransfer } from './screens/transfer.ts';
+import { addUncertain } from './screens/uncertain.ts';
+
+type AppOptions = {
+  /** Adds the options' screens. */
+  optionScreens: readonly ((desk: Desk) => void)[];
+  /** The host as browsers name it, with the port. */
+  host: string;
+  sentence(error: unknown): string;
+  onUse(): void;
+};
+
+const formBytes = 256 * 1024;
+/** Maximum size of a table or file of messages. */
+const fileBytes = 20 * 1024 * 1024;
+
+const titles = { 400: 'This cannot be done', 404: 'Not found', 413: 'Too large', 502: 'It failed' } as const;
+
+/** The console: the checks of each request, then its screens. */
+export const createApp = (
+  given: Omit<Desk, 'app'>,
+  { host, optionScreens, sentence, onUse }: AppOptions,
+): Hono => {
+  const app = new Hono();
+  const [desk, { session }] = [{ ...given, app }, given];
+  app.use(guard({ ...given, host, onUse }));
+  const problem = (context: Context, status: keyof typeof titles, text: string) => {
+    context.status(status);
+    if (!session.isSignedIn(context)) return context.html(bare(titles[status], html`${titles[status]}`));
+    const content = html`<p class="problem" role="alert">${said(text)}</p>
+<p><a href="/">Overview</a></p>${status === 502 ? html`<p class="quiet">Nothing is lost: letters stay in their queue, and messages are still handled.</p>` : status === 404 ? '' : html`<p>Go back, correct the form, and try again.</p>`}`;
+    return render(desk, context, { title: titles[status], content });
+  };
+  const limit = (maxSize: number) =>
+    bodyLimit({
+      maxSize,
+      onError: (context) => problem(context, 413, `A form can have at most ${maxSize / 1024} KB.`),
+    });
+  app.use((context, next) =>
+    limit(/^\/(publish|import)$/.test(context.req.path) ? fileBytes : formBytes)(context, next),
+  );
+  app.use(async (context, next) => {
+    const form = context.req.method === 'POST' ? context.req.formData() : undefined;
+    await form?.catch(() => {
+      throw new UsageError('This form cannot be read.');
+    });
+    return next();
+  });
+
+  // IAM would refuse it, too, after the form was filled in and read.
+  app.use(async (context, next) => {
+    await given.rolesKnown;
+    const lacking = context.req.method === 'POST' ? lackingAt(given, context.req.path) : undefined;
+    if (lacking !== undefined)
+      throw new RefusedError(`${needsRole(lacking, given.target.prefix)} ${howToGetRole}`);
+    return next();
+  });
+
+  const asset = (path: string, type: string, file: string): void =>
+    void app.get(path, async (context) => {
+      const content = await readFile(new URL(`./html/${file}`, import.meta.url), 'utf8');
+      return context.body(content, 200, { 'Content-Type': `${type}; charset=utf-8` });
+    });
+  asset('/console.css', 'text/css', 'look.css');
+  asset('/console.js', 'text/javascript', 'console.js');
+  asset('/icon.svg', 'image/svg+xml', 'icon.svg');
+
+  app.post('/session', async (context) => {
+    const form = await formOf(context);
+    const next = safeNext(form.get('next') ?? '/');
+    if (session.exchange(context, form.get('token') ?? '')) return context.redirect(next, 303);
+    // Security: another site may link here, with any token after the address of any screen.
+    if (session.isSignedIn(context)) return context.redirect('/', 303);
+    return context.html(
+      signIn(
+        next,
+        'This token is wrong, or was used before. Press Enter in the terminal of the console to get another address.',
+      ),
+      403,
+    );
+  });
+  for (const add of [
+    ...[addOverview, addLetters, addLetter, addReplay, addDiscard, addEdit, addUncertain, addPublish],
+    ...[...optionScreens, addTrace, addLog, addTransfer, addRuns],
+  ])
+    add(desk);
+  addLive(desk, '/live', async () => ({ version: 0, part: () => html`` }));
+
+  app.notFound((context) => problem(context, 404, 'There is no such screen.'));
+  app.onError((error, context) => {
+    const isOurs = error instanceof UsageError || error instanceof RefusedError;
+    return problem(context, isOurs ? 400 : 502, sentence(error));
+  });
+  return app;
+};

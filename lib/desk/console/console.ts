@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { getRequestListener } from '@hono/node-server';
+import { loadOptionDesks, statusPartsOf } from '../../options.ts';
+import { actorOf } from '../../stage/actor.ts';
+import { type Audit, createAudit, rolesOf } from '../../stage/audit.ts';
+import { RefusedError } from '../../stage/command-errors.ts';
+import { loadIntegrations } from '../../stage/integrations.ts';
+import { roles as allRoles, type Role } from '../../stage/roles.ts';
+import type { Target } from '../../stage/target.ts';
+import { waitingGroups } from '../messages/waiting/waiting.ts';
+import { statusOf } from '../reviews/status.ts';
+import { createApp } from './app.ts';
+import { createKept } from './cached-value.ts';
+import { createLists, type Lists } from './desk.ts';
+import { createSession, headers } from './guard.ts';
+import { createRuns } from './runs.ts';
+
+export type ConsoleOptions = {
+  /** 0: any free port. */
+  port: number;
+  readOnly: boolean;
+  /** The console ends after this time without use. */
+  idleMs: number;
+  signal: AbortSignal;
+  /** Describes an error, as the command does. */
+  sentence(error: unknown): string;
+  /** Receives a sentence on each change, and the location of a defect in the code. */
+  say(line: string): void;
+};
+
+export type Console = {
+  /** Contains the token that admits one browser. */
+  url: string;
+  /** An address for one more browser; the one before, if it was not used, admits nobody any more. */
+  newUrl(): string;
+  /** Resolves to the reason when the console has ended and its running work is finished. */
+  ended: Promise<'interrupted' | 'unused'>;
+};
+
+/** Each ticked letter is in the address of the screen for it: room for more than a thousand. */
+const maxHeaderSize = 60 * 1024;
+
+/** A screen waits this long to know the caller's roles. */
+const longestAskMs = 1_000;
+
+/** After the console ends, open pages ask for the results of their runs this long. */
+const lastNewsMs = 500;
+
+/** Serves the desk to browsers on this machine, with the rights of the user who started it. @throws RefusedError if the port is taken. */
+export const startConsole = async (target: Target, options: ConsoleOptions): Promise<Console> => {
+  const { readOnly, idleMs } = options;
+  // The location of a defect in the code goes to the terminal only: people show pages to others.
+  const sentence = (error: unknown): string => {
+    const whole = options.sentence(error);
+    const told = whole.replace(/(?<!\s)\s{4,}at .*/s, '');
+    if (told !== whole) options.say(whole);
+    return told;
+  };
+  const ending = new AbortController();
+  const signal = AbortSignal.any([options.signal, ending.signal]);
+  const integrations = await loadIntegrations();
+  const who = await actorOf(target);
+  // Until IAM has answered, every form is offered: IAM refuses what the caller may not do.
+  const roles = new Set<Role>(allRoles);
+  const asked = readOnly ? undefined : rolesOf(target);
+  const told = asked?.then((found) => {
+    for (const each of allRoles) if (!found.has(each)) roles.delete(each);
+  });
+  const rolesKnown = Promise.race([told, setTimeout(longestAskMs, undefined, { ref: false })]);
+  const { servers, port } = await listening(options.port);
+  // Security: a random host name gives each console its own origin, so that data which an earlier server on this port left in the browser
+  // do not apply. The name is secret, because browsers send the cookie to other ports of the same host.
+  const host = `${randomBytes(16).toString('hex')}.localhost:${port}`;
+  const session = createSession();
+  const lists = createLists(target, signal);
+  const functions = [...integrations.keys()];
+  const desks = await loadOptionDesks();
+  const parts = await statusPartsOf(desks);
+  const screens = await Promise.all(desks.map((each) => each.screens?.()));
+  const readStatus = () => statusOf(target, { functions, parts, signal, lists: listsOf(lists) });
+  const status = createKept(readStatus, { freshMs: 10_000 });
+  const audit = readOnly
+    ? refusing
+    : createAudit(target, ({ moment, command, id, who }) => {
+        if (moment === 'begin') options.say(`${command}: recorded as ${id} by ${who}.`);
+      });
+  const runs = createRuns({
+    ...{ target, audit, signal, sentence },
+    onEnd: () => {
+      for (const kept of [lists.letters, lists.waiting, status]) kept.changed();
+    },
+  });
+  const name = target.prefix.slice(0, -1);
+  const desk = {
+    target,
+    name,
+    who,
+    roles,
+    rolesKnown,
+    readOnly,
+    integrations,
+    desks,
+    audit,
+    signal,
+    lists,
+    status,
+    runs,
+    session,
+  };
+  let usedMs = Date.now();
+  const app = createApp(desk, {
+    ...{ host, sentence },
+    optionScreens: screens.flatMap((each) => each ?? []),
+    onUse: () => {
+      usedMs = Date.now();
+    },
+  });
+  const errorHandler = () => new Response('This is not a request of a browser.', { status: 400, headers });
+  for (const server of servers) server.on('request', getRequestListener(app.fetch, { errorHandler }));
+
+  // The first screen need not wait for a slow reading.
+  lists.letters.get().catch(() => {});
+
+  const ended = new Promise<'interrupted' | 'unused'>((resolve) => {
+    const end = async (why: 'interrupted' | 'unused'): Promise<void> => {
+      clearInterval(timer);
+      ending.abort();
+      // Until then the port stays taken.
+      await runs.over();
+      await setTimeout(lastNewsMs);
+      for (const server of servers) server.close().closeAllConnections();
+      resolve(why);
+    };
+    const look = (): void => {
+      if (runs.isBusy()) usedMs = Date.now();
+      if (Date.now() - usedMs > idleMs) end('unused');
+    };
+    const timer = setInterval(look, Math.min(10_000, idleMs / 4));
+    if (options.signal.aborted) end('interrupted');
+    else options.signal.addEventListener('abort', () => end('interrupted'), { once: true });
+  });
+  const urlWith = (token: string): string => `http://${host}/#token=${token}`;
+  return { url: urlWith(session.token), newUrl: () => urlWith(session.newToken()), ended };
+};
+
+const refusing: Audit = {
+  begin: async () => {
+    throw new RefusedError('This console was started with --read-only. It changes and reveals nothing.');
+  },
+};
+
+/**
+ * Listens on IPv4 and IPv6: browsers try both for a name under localhost, and give the token to any server that answers.
+ * @throws RefusedError if one is taken.
+ */
+const listening = async (asked: number): Promise<{ servers: Server[]; port: number }> => {
+  const servers: Server[] = [];
+  let port = asked;
+  for (const address of ['127.0.0.1', '::1']) {
+    const server = createServer({ maxHeaderSize }).listen(port, address);
+    const refusal = await once(server, 'listening').then(
+      () => servers.push(server) && undefined,
+      ({ code }: NodeJS.ErrnoException) => code,
+    );
+    if (refusal === undefined) ({ port } = server.address() as AddressInfo);
+    // Without IPv6, no other process has that address either.
+    else if (refusal !== 'EADDRNOTAVAIL' && refusal !== 'EAFNOSUPPORT') {
+      for (const each of servers) each.close();
+      throw new RefusedError(
+        `Port ${port} is not free (${refusal}). Another console may use it. Pass another --port.`,
+      );
+    }
+  }
+  return { servers, port };
+};
+
+/** The cached lists of letters and waiting messages for the status. */
+const listsOf = ({ letters, waiting }: Lists) => ({
+  letters: async () => {
+    const { all, groupsOf, queued } = (await letters.get()).value;
+    return { groups: groupsOf(all).groups, queued, listed: all.length, matching: all.length };
+  },
+  waiting: async () => waitingGroups((await waiting.get()).value, Date.now()),
+});

@@ -1,0 +1,263 @@
+import type { Context, Hono } from 'hono';
+import { stream } from 'hono/streaming';
+import type { DeskRecord, LetterRecord } from '../../delivery/letters/record.ts';
+import type { OptionDesk } from '../../option.ts';
+import type { Audit } from '../../stage/audit.ts';
+import { UsageError } from '../../stage/command-errors.ts';
+import { type Input, inputOf } from '../../stage/input.ts';
+import type { Integrations } from '../../stage/integrations.ts';
+import { type Role, roleOf, type Verb } from '../../stage/roles.ts';
+import type { Target } from '../../stage/target.ts';
+import { type Filter, filterSchema } from '../messages/letters/filter.ts';
+import type { Group } from '../messages/letters/groups.ts';
+import { type Found, findLetters } from '../messages/letters/list.ts';
+import { findWaiting } from '../messages/waiting/waiting.ts';
+import type { Status } from '../reviews/status.ts';
+import { becameOfFilter } from '../verbs/became.ts';
+import { countOf } from '../views/amounts.ts';
+import { groupTable, matchText } from '../views/letters.ts';
+import type { OptionStatus } from '../views/status.ts';
+import { type Block, type Form, href, text, type View } from '../views/view.ts';
+import { createKept, type Kept } from './cached-value.ts';
+import type { Session } from './guard.ts';
+import { locked } from './html/forms.ts';
+import { type Html, html } from './html/html.ts';
+import { shown } from './html/view.ts';
+import { page } from './page.ts';
+import type { Run, Runs } from './runs.ts';
+import { verbOfPath } from './verb-of-path.ts';
+
+export type Lists = { letters: Kept<Found>; waiting: Kept<DeskRecord[]> };
+
+/** Changes in the desk's table become visible after at most this many milliseconds. */
+const freshMs = 2_000;
+
+export const createLists = (target: Target, signal: AbortSignal): Lists => ({
+  letters: createKept(() => findLetters(target, {}, signal), { freshMs }),
+  waiting: createKept(() => findWaiting(target, {}, signal), { freshMs }),
+});
+
+/** What the screens share. */
+export type Desk = {
+  app: Hono;
+  target: Target;
+  /** The name of the deployment, as in `sis-relay-prod`. */
+  name: string;
+  /** Who acts, by their credentials. */
+  who: string;
+  roles: ReadonlySet<Role>;
+  /** Resolves when `roles` is as IAM says, or takes long. */
+  rolesKnown: Promise<unknown>;
+  readOnly: boolean;
+  session: Session;
+  integrations: Integrations;
+  /** What the options add. */
+  desks: readonly OptionDesk[];
+  /** Refuses to begin anything if the console is read-only. */
+  audit: Audit;
+  signal: AbortSignal;
+  lists: Lists;
+  status: Kept<Status<OptionStatus>>;
+  runs: Runs;
+};
+
+export type { Context };
+
+const isView = (content: Html | View): content is View => Array.isArray(content);
+
+type Powers = Pick<Desk, 'readOnly' | 'roles'>;
+
+/** The role that a verb needs and the caller lacks. */
+export const lackingFor = ({ roles }: Pick<Desk, 'roles'>, verb: Verb): Role | undefined =>
+  roles.has(roleOf[verb]) ? undefined : roleOf[verb];
+
+/** The same for a form by its address. */
+export const lackingAt = (desk: Pick<Desk, 'roles'>, address: string): Role | undefined => {
+  const verb = verbOfPath(address);
+  return verb && lackingFor(desk, verb);
+};
+
+/** A form that is no view's, disabled if the caller lacks its role. */
+export const offered = (desk: Pick<Desk, 'roles'>, address: string, form: Html): Html => {
+  const lacking = lackingAt(desk, address);
+  return lacking === undefined ? form : locked(lacking, form);
+};
+
+export const htmlOf = (desk: Powers, content: Html | View, level = 2): Html => {
+  if (!isView(content)) return content;
+  const lacks = (address: string) => lackingAt(desk, address);
+  return shown(content, { as: desk.readOnly ? 'read-only' : 'console', level, lacks });
+};
+
+/** The part of a page that the script inserts in place of its link. */
+export const partOf = (desk: Powers, view: View): Html => html`<div id="part">${htmlOf(desk, view)}</div>`;
+
+export const clock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
+
+export const asOf = (ms: number): Block => ({ tone: 'quiet', text: `As of ${clock(ms)}.` });
+
+export const render = (
+  desk: Desk,
+  context: Context,
+  { title, content }: { title: string; content: Html | View },
+) => {
+  const {
+    name,
+    who,
+    readOnly,
+    session: { proof },
+  } = desk;
+  return context.html(
+    page({ title, path: context.req.path, name, who, readOnly, proof }, htmlOf(desk, content)),
+  );
+};
+
+type Title = string | ((context: Context) => string);
+type Content = (query: URLSearchParams, context: Context) => Html | View | Promise<Html | View>;
+
+/** Adds a screen. Its address alone decides what it shows. */
+export const addScreen = (desk: Desk, [path, titled]: [path: string, Title], content: Content): void =>
+  void desk.app.get(path, async (context) => {
+    const title = typeof titled === 'string' ? titled : titled(context);
+    const { searchParams } = new URL(context.req.url);
+    return render(desk, context, { title, content: await content(searchParams, context) });
+  });
+
+type Shown = { version: number; part(): Html };
+
+/** Time between two looks; the longer one after a failure. */
+const [restMs, troubleMs] = [250, 3_000];
+
+/**
+ * Adds a part of a page that renews itself. The stream only reports that something changed, and `end` before
+ * the console ends by itself. Its end shows that the console is gone.
+ */
+export const addLive = (
+  { app, signal }: Desk,
+  path: string,
+  look: (context: Context) => Promise<Shown>,
+): void =>
+  void app.get(path, async (context) => {
+    if (context.req.query('part')) return context.html((await look(context)).part());
+    return stream(context, async (out) => {
+      // Written at once: browsers repeat a request whose answer has not begun.
+      await out.write('\n');
+      let isEndTold = false;
+      for (let told: number | undefined; !out.aborted; await out.sleep(told === -1 ? troubleMs : restMs)) {
+        if (signal.aborted && !isEndTold) await out.write('end\n');
+        isEndTold = signal.aborted;
+        const { version } = await look(context).catch(() => ({ version: -1 }));
+        if (told !== undefined && told !== version) await out.write('\n');
+        told = version;
+      }
+    });
+  });
+
+type Begin = (form: URLSearchParams, context: Context) => Run | Promise<Run>;
+
+/** Adds a form that begins a run; the answer is the run's screen. */
+export const addVerb = ({ app }: Desk, path: string, begin: Begin): void =>
+  void app.post(path, async (context) => {
+    const form = await formOf(context);
+    const { id } = await begin(form, context);
+    // The run's own page renews itself: it stays, so that the browser's way back is not longer.
+    const isThere = form.get('live') === 'yes' && context.req.path.startsWith(`/runs/${id}/`);
+    return isThere ? context.body(null, 204) : context.redirect(`/runs/${id}`, 303);
+  });
+
+/** The reason that a form gives. @throws UsageError if it gives none. */
+export const reasonIn = (form: URLSearchParams): string => {
+  const reason = form.get('reason')?.trim();
+  if (reason) return reason;
+  throw new UsageError('Enter a reason. The audit log records it.');
+};
+
+/** The fields of a form, including repeated ones. */
+export const formOf = async (context: Context): Promise<URLSearchParams> =>
+  new URLSearchParams(
+    [...(await context.req.formData())].flatMap(([name, value]): [string, string][] =>
+      typeof value === 'string' ? [[name, value]] : [],
+    ),
+  );
+
+/** A file of a form. Undefined: none was chosen, or it is empty. */
+export const fileIn = async (context: Context, field: string): Promise<Input | undefined> => {
+  const file = (await context.req.formData()).get(field);
+  if (!(file instanceof File) || file.size === 0) return undefined;
+  return inputOf(file.name, Buffer.from(await file.arrayBuffer()));
+};
+
+/** The conditions of a filter as given, for links and forms. */
+export type Given = Record<string, string[]>;
+
+/** Fields that hold lists, separated by commas. */
+const listed = new Set(['function', 'kind', 'status', 'cause', 'id']);
+
+/** The filter of an address or a form. @throws UsageError naming the field that is wrong. */
+export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Given } => {
+  const given: Given = {};
+  for (const name of Object.keys(filterSchema.shape)) {
+    const texts = query.getAll(name).flatMap((each) => (listed.has(name) ? each.split(',') : each));
+    const values = texts.map((each) => each.trim()).filter(Boolean);
+    if (values.length > 0) given[name] = listed.has(name) ? values : values.slice(-1);
+  }
+  const one = ([name, values]: [string, string[]]) => [name, listed.has(name) ? values : values[0]];
+  const parsed = filterSchema.safeParse(Object.fromEntries(Object.entries(given).map(one)));
+  if (parsed.success) return { filter: parsed.data, given };
+  const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])} ${message}`);
+  throw new UsageError(problems.join('; '));
+};
+
+export type Chosen = {
+  letters: LetterRecord[];
+  groups: Group[];
+  count: number;
+  given: Given;
+  filter: Filter;
+};
+
+/** The letters that a form selects: the ticked ones, or all that match. @throws UsageError if none was ticked. */
+export const chosenFrom = async ({ lists }: Desk, query: URLSearchParams): Promise<Chosen> => {
+  const ticked = query.getAll('selected');
+  if (query.get('of') === 'selected' && ticked.length === 0)
+    throw new UsageError('No letter is ticked. Tick some, or choose all that match.');
+  const asked = query.get('of') === 'matching' || ticked.length === 0 ? query : idsOnly(ticked);
+  const { filter, given } = filterFrom(asked);
+  const { value } = await lists.letters.get();
+  const letters = value.matching(filter);
+  return { letters, groups: value.groupsOf(letters).groups, count: letters.length, given, filter };
+};
+
+type ChosenScreen = {
+  path: string;
+  title: string;
+  /** What the verb does. */
+  sentence: string;
+  /** Shown if no letter is chosen. */
+  empty: string;
+  form(letters: string, given: Given): Omit<Form, 'action' | 'hidden'>;
+};
+
+/** Adds the screen of a verb for chosen letters: their causes, and the form that begins it. */
+export const addChosen = (desk: Desk, { path, title, sentence, empty, form }: ChosenScreen): void =>
+  addScreen(desk, [path, title], async (query, context) => {
+    const { groups, count, given, filter } = await chosenFrom(desk, query);
+    return [
+      text(`${matchText(count)}. ${sentence}`),
+      count > 0 && { action: path, hidden: given, isMain: true, ...form(countOf(count, 'letter'), given) },
+      groupTable('Letters by cause', groups, empty),
+      ...(count === 0 ? await becameOfFilter({ ...desk, signal: context.req.raw.signal }, filter) : []),
+    ];
+  });
+
+/** What a run works on, and the screen that begins it again, for `runs.begin`. */
+export const runOn = (path: string, given: Given) => {
+  const { id = [], ...others } = given;
+  const filters = Object.entries(others).map(([name, values]) => `${name} ${values.join(', ')}`);
+  const ids = id.length > 3 ? [countOf(id.length, 'chosen letter')] : id.map((each) => each.slice(0, 8));
+  const about = [...filters, ...ids].join(' · ') || 'all letters';
+  return { about, again: href(path, given) };
+};
+
+const idsOnly = (ids: readonly string[]): URLSearchParams =>
+  new URLSearchParams(ids.map((id): [string, string] => ['id', id]));

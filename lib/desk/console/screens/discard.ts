@@ -1,0 +1,29 @@
+import { UsageError } from '../../../stage/command-errors.ts';
+import { discard } from '../../verbs/discard.ts';
+import type { Field } from '../../views/view.ts';
+import { addChosen, addVerb, type Desk, filterFrom, reasonIn, runOn } from '../desk.ts';
+import type { Run } from '../runs.ts';
+
+export const addDiscard = (desk: Desk): void => {
+  addChosen(desk, {
+    ...{ path: '/discard', title: 'Discard', empty: 'There is nothing to discard.' },
+    sentence: 'Each is archived first. You can restore it from the log.',
+    form: (letters, given) => {
+      const isAll = Object.keys(given).length === 0;
+      const all = { checkbox: 'all', label: 'All letters', isRequired: true };
+      const fields: Field[] = [...(isAll ? [all] : []), { reason: 'required' }];
+      return { fields, buttons: [{ text: `Plan to discard ${letters}` }] };
+    },
+  });
+  addVerb(desk, '/discard', (form) => beginDiscard(desk, form));
+};
+
+/** `isAgreed`: a single letter, which the operator has seen and chosen. */
+export const beginDiscard = (desk: Desk, form: URLSearchParams, isAgreed = false): Run => {
+  const { filter, given } = filterFrom(form);
+  const reason = reasonIn(form);
+  if (Object.keys(filter).length === 0 && form.get('all') !== 'yes')
+    throw new UsageError('Which letters? Choose some, or set a filter.');
+  const options = { filter, reason, dryRun: false, isAgreed };
+  return desk.runs.begin('Discard', (at) => discard(at, options), runOn('/discard', given));
+};

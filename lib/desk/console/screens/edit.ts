@@ -1,0 +1,202 @@
+import { type Columns, columnsOf, typed } from '../../../delivery/mapping/columns.ts';
+import { eventIn } from '../../../message/envelope.ts';
+import { problemOf } from '../../../message/json.ts';
+import { maskedBody } from '../../../runtime/privacy/shown-message.ts';
+import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
+import { type Change, changed } from '../../messages/edit/change.ts';
+import { showLetter } from '../../messages/letters/show.ts';
+import { runDefaults } from '../../messages/replay/run-defaults.ts';
+import type { Answer, Operator } from '../../verbs/operator.ts';
+import { edit } from '../../verbs/send.ts';
+import { countOf } from '../../views/amounts.ts';
+import { becameOf, groupTable, matchText } from '../../views/letters.ts';
+import { type FieldOfMessage, text, type View } from '../../views/view.ts';
+import {
+  addScreen,
+  addVerb,
+  type Chosen,
+  chosenFrom,
+  type Desk,
+  formOf,
+  htmlOf,
+  lackingAt,
+  offered,
+  reasonIn,
+  render,
+  runOn,
+} from '../desk.ts';
+import { checkbox, fieldOf, hiddenFields, reasonField } from '../html/forms.ts';
+import { type Html, html } from '../html/html.ts';
+import { lookedText } from './replay.ts';
+
+export const addEdit = (desk: Desk): void => {
+  const { target, audit, runs, integrations, readOnly } = desk;
+  const columnsFor = (name: string): Columns => {
+    const integration = integrations.get(name);
+    // Fields whose names come from the platform cannot be listed.
+    return new Map(integration && [...columnsOf(integration)].filter(([path]) => !path.endsWith('.*')));
+  };
+
+  /** `message`: that of a single letter, for the values that its fields hold; `revealed`: why they are shown. */
+  const formFor = (
+    { groups, count, given }: Pick<Chosen, 'groups' | 'count' | 'given'>,
+    { message, revealed }: { message?: unknown; revealed?: string } = {},
+  ): Html => {
+    const name = groups[0]?.function ?? '';
+    const told = { message, problems: groups.map(({ error }) => error) };
+    const hides = message !== undefined && revealed === undefined;
+    return html`<form method="post" action="/edit" class="fields" tabindex="-1" autofocus aria-label="Edit">${hiddenFields({ ...given, function: name })}
+<p>A field that you leave empty stays as it is. Before anything is sent, you see the changes.</p>
+<fieldset><legend>Fields of ${name}</legend>${fieldsOf(columnsFor(name), told).map(fieldOf)}</fieldset>
+${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button>Show the difference in ${countOf(count, 'letter')}</button>${hides ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
+  };
+
+  const screenOf = (chosen: Chosen, form: Html | View): Html => {
+    const { groups, count, filter } = chosen;
+    const isOfOne = new Set(groups.map((group) => group.function)).size < 2;
+    const told: View = [
+      text(`${matchText(count)}.`),
+      groupTable('Letters by cause', groups, 'There is nothing to edit.'),
+      ...(count === 0 ? becameOf(filter) : []),
+    ];
+    return html`${htmlOf(desk, told)}${
+      count === 0 || readOnly
+        ? ''
+        : isOfOne && columnsFor(groups[0]?.function ?? '').size > 0
+          ? offered(desk, '/edit', htmlOf(desk, form))
+          : html`<p class="warn">Only letters of one function of this deployment can be edited together: <a href="/letters">choose them</a>.</p>`
+    }`;
+  };
+  const onlyOf = ({ letters }: Chosen): string => {
+    const [{ message = '' } = {}, ...others] = letters;
+    if (message === '' || others.length > 0) throw new UsageError('Choose one letter.');
+    return message;
+  };
+
+  addScreen(desk, ['/edit', 'Edit'], async (query) => {
+    const chosen = await chosenFrom(desk, query);
+    const isLacking = lackingAt(desk, '/edit') !== undefined;
+    if (chosen.count !== 1 || isLacking) return screenOf(chosen, formFor(chosen));
+    const to = `/letters/${encodeURIComponent(onlyOf(chosen))}/edit`;
+    return screenOf(chosen, [{ later: 'Read the letter from the queue, and show what it holds', to }]);
+  });
+  addScreen(desk, ['/letters/:id/edit', 'Edit'], async (_, context) => {
+    const chosen = await chosenFrom(desk, new URLSearchParams({ id: context.req.param('id') ?? '' }));
+    const letter = { id: onlyOf(chosen), reveal: false, audit, signal: context.req.raw.signal };
+    const { message } = await showLetter(target, letter);
+    // Of what is not JSON, there is a sentence alone.
+    const form =
+      typeof message === 'string'
+        ? htmlOf(desk, [text(message), text(inTerminal(letter.id))])
+        : formFor(chosen, { message });
+    return html`<div id="part">${readOnly ? '' : form}</div>`;
+  });
+  desk.app.post('/edit/values', async (context) => {
+    const form = await formOf(context);
+    const reason = reasonIn(form);
+    const chosen = await chosenFrom(desk, form);
+    const letter = { id: onlyOf(chosen), reveal: true, reason, audit, signal: context.req.raw.signal };
+    const { message } = await showLetter(target, letter);
+    const content = screenOf(chosen, formFor(chosen, { message, revealed: reason }));
+    return render(desk, context, { title: 'Edit', content });
+  });
+
+  addVerb(desk, '/edit', async (form) => {
+    const { filter, given, count, letters } = await chosenFrom(desk, form);
+    const reason = reasonIn(form);
+    if (Object.keys(filter).length === 0)
+      throw new UsageError('Which letters? Choose some, or set a filter.');
+    const columns = columnsFor(form.get('function') ?? '');
+    const isOnly = count === 1;
+    let answered: Answer = Object.fromEntries(form);
+    if (!isOnly && changesIn(answered, columns).length === 0) throw new UsageError(nothingChanged);
+    /** Asks for other values of a single letter until its function would accept it. */
+    const correct = async (at: Operator, body: string, problem: string): Promise<string> => {
+      const message = maskedBody(body);
+      if (message === undefined)
+        throw new RefusedError(
+          `The message ${problemOf(body) ?? 'is not a JSON object'}. ${inTerminal(letters[0]?.message)}`,
+        );
+      const told = { message, problems: [problem], typed: answered };
+      const answer =
+        isOnly && (await at.ask({ hint: problem, act: 'Check again', fields: fieldsOf(columns, told) }));
+      if (!answer) throw new RefusedError(problem);
+      answered = answer;
+      return made(at, body);
+    };
+    const made = async (at: Operator, body: string): Promise<string> => {
+      const changes = changesIn(answered, columns);
+      if (changes.length === 0) return correct(at, body, nothingChanged);
+      try {
+        return changed(body, changes);
+      } catch (error) {
+        if (error instanceof RefusedError) return correct(at, body, error.message);
+        throw error;
+      }
+    };
+    const options = {
+      ...{ ...runDefaults, filter, reason, reveal: false, isOpened: false },
+      includeUncertain: form.get('includeUncertain') === 'yes',
+    };
+    return runs.begin(
+      'Edit',
+      (at) => {
+        let original = '';
+        const change = (body: string, problem: string | undefined): Promise<string> => {
+          if (problem !== undefined) return correct(at, original, problem);
+          original = body;
+          return made(at, body);
+        };
+        return edit(at, { ...options, change });
+      },
+      runOn('/edit', given),
+    );
+  });
+};
+
+/** No form has fields for what is not JSON. */
+const inTerminal = (id = ''): string =>
+  `A form cannot set its fields. In a terminal, sis-relay letters edit ${id.slice(0, 8)} opens it in your editor.`;
+
+const nothingChanged = 'Nothing is changed. Fill in a field, or remove one.';
+
+type Told = { message?: unknown; problems: readonly string[]; typed?: Answer };
+
+const fieldsOf = (columns: Columns, { message, problems, typed = {} }: Told): FieldOfMessage[] => {
+  const heldBy = message === undefined ? undefined : valuesOf(message);
+  const problemOf = problemsIn(problems);
+  return [...columns].map(([path, { types, choices }]) => ({
+    ...{ path, options: types.has('boolean') ? [...choices, 'true', 'false'] : choices },
+    ...{ typed: typed[`set:${path}`], isRemoved: typed[`unset:${path}`] === 'yes' },
+    ...{ now: heldBy?.(path), problem: problemOf(path) },
+  }));
+};
+
+/** The values of a message, as text, by the names of fields. */
+const valuesOf = (message: unknown): ((path: string) => string) => {
+  const { data } = Object(eventIn(JSON.stringify(message) ?? '')) as { data?: unknown };
+  return (path) => {
+    const value = path.split('.').reduce<unknown>((at, part) => Object(at)[part], data);
+    if (value === undefined) return 'not set';
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  };
+};
+
+/** What these errors say of a field, or of what holds it. */
+const problemsIn = (errors: readonly string[]): ((path: string) => string | undefined) => {
+  const problems = errors.flatMap((error) =>
+    [...error.matchAll(/(?<![\w.[\]-])data\.([\w.[\]-]+): ([^;]+)/g)].map(([, field = '', problem]) => ({
+      ...{ field: field.replace(/\[(\d+)\]/g, '.$1'), problem },
+    })),
+  );
+  return (path) => problems.find(({ field }) => field === path || path.startsWith(`${field}.`))?.problem;
+};
+
+/** The field's type decides how a value is read: `7` is a number for points, and a text for a comment. */
+const changesIn = (given: Answer, fields: Columns): Change[] =>
+  [...fields].flatMap(([field, { types }]): Change[] => {
+    const path = ['data', ...field.split('.')];
+    const text = given[`set:${field}`] ?? '';
+    if (given[`unset:${field}`] === 'yes') return [{ path }];
+    return text === '' ? [] : [{ path, value: typed(text, types) }];
+  });

@@ -1,0 +1,153 @@
+import type { LetterRecord } from '../../../delivery/letters/record.ts';
+import { letterKinds } from '../../../message/failure-kinds.ts';
+import { UsageError } from '../../../stage/command-errors.ts';
+import type { Filter } from '../../messages/letters/filter.ts';
+import { type Found, factsOf, queuedLetters } from '../../messages/letters/list.ts';
+import { reindexLetters } from '../../messages/letters/reindex.ts';
+import { countOf, numberOf } from '../../views/amounts.ts';
+import { reindexedView } from '../../views/changes.ts';
+import { groupsView, letterColumns, subjectOf } from '../../views/letters.ts';
+import { href, table } from '../../views/view.ts';
+import {
+  addScreen,
+  addVerb,
+  asOf,
+  clock,
+  type Desk,
+  filterFrom,
+  formOf,
+  type Given,
+  htmlOf,
+  offered,
+} from '../desk.ts';
+import { choice, hiddenFields, textField } from '../html/forms.ts';
+import { type Html, html } from '../html/html.ts';
+import { pageOf } from '../pages.ts';
+
+/** Longer addresses are a burden to browsers. */
+const maxAddress = 8_000;
+
+/** To read the records of more letters takes longer than a person waits for a screen. */
+const maxAwaited = 20_000;
+
+/** About how many letters there are, if they are too many to be read at once, and not read yet. */
+const unreadLetters = async ({ lists, target }: Desk): Promise<number | undefined> => {
+  const queued = lists.letters.isThere() ? 0 : await queuedLetters(target);
+  return queued > maxAwaited ? queued : undefined;
+};
+
+export const addLetters = (desk: Desk): void => {
+  const { app, target, runs } = desk;
+  addScreen(desk, ['/causes', 'Causes'], async () => {
+    const { value, atMs } = await desk.lists.letters.get();
+    const { groupsOf, all, queued } = value;
+    const found = { groups: groupsOf(all).groups, queued, matching: all.length, listed: all.length };
+    return [...groupsView(found, desk.name), asOf(atMs)];
+  });
+  addScreen(desk, ['/letters', 'Letters'], async (query) => {
+    const { filter, given } = filterFrom(query);
+    const unread = query.has('whole') ? undefined : await unreadLetters(desk);
+    if (unread !== undefined) {
+      const whole = new URLSearchParams([...query, ['whole', 'yes']]);
+      return [{ later: `About ${numberOf(unread)} letters are being read`, to: `/letters?${whole}` }];
+    }
+    const { value, atMs } = await desk.lists.letters.get();
+    const sort = query.get('sort') ?? 'oldest';
+    const found = sorted(value, filter, sort);
+    const { shown, place, turns } = pageOf(found, query.get('page'));
+    const ids = new Set(found.map(({ message }) => message));
+    const ticked = new Set(query.getAll('selected')).intersection(ids);
+    const onPage = new Set(shown.map(({ message }) => message));
+    const elsewhere = [...ticked.difference(onPage)];
+    const sortedBy = (text: string, by: string) => ({
+      ...{ text, to: href('/letters', { ...given, sort: by, selected: [...ticked] }) },
+    });
+    // A button sends the ticks of this page and of the others.
+    const buttons = turns.map(
+      ([text, to]) =>
+        html`<button formaction="/letters" formnovalidate name="page" value="${to}">${text}</button> `,
+    );
+    const titles = {
+      Age: sortedBy('Age', sort === 'oldest' ? 'newest' : 'oldest'),
+      Function: sortedBy('Function', 'function'),
+      Kind: sortedBy('Kind', 'kind'),
+      'User · course · thing': sortedBy('User · course · thing', 'subject'),
+      Replays: sortedBy('Replays', 'replays'),
+    };
+    const letters = table(
+      'Letters',
+      shown.map(factsOf),
+      { Tick: ({ id }) => ({ tick: id, isTicked: ticked.has(id) }), ...letterColumns },
+      { empty: 'No letter matches.', titles },
+    );
+    return html`<div id="part">${filterForm(given, desk)}
+${query.has('unheld') ? html`<p class="warn">No letter’s error contains that text, so the letters are not filtered by it.</p>` : ''}
+<p role="status">${numberOf(found.length)} of ${countOf(value.all.length, 'letter')}, as of ${clock(atMs)}.</p>
+<form method="get" data-selection>${hiddenFields({ ...given, sort, selected: elsewhere })}
+${desk.readOnly || found.length === 0 ? '' : offered(desk, '/replay', actions(found.length, elsewhere.length))}
+${htmlOf(desk, [letters])}${place === '' ? '' : html`<nav class="pager" aria-label="Pages"><span>${place}</span> ${buttons}</nav>`}</form></div>`;
+  });
+
+  addVerb(desk, '/reindex', () =>
+    runs.begin('Correct the lists', async (at) => {
+      const options = { signal: at.signal, onProgress: at.progress('Reading letters') };
+      at.show('Result', reindexedView(await reindexLetters(target, options)));
+    }),
+  );
+
+  // Privacy: a search text may be a name. Only conditions that the lists contain, which name no person, go into the address.
+  app.post('/letters/search', async (context) => {
+    const { filter, given } = filterFrom(await formOf(context));
+    const { error, ...others } = given;
+    const { value } = await desk.lists.letters.get();
+    const isHeld = filter.error === undefined || value.matching({ error: filter.error }).length > 0;
+    const to = isHeld ? given : { ...others, unheld: 'yes' };
+    const address = href('/letters', to);
+    if (address.length > maxAddress)
+      throw new UsageError('This is too much for one filter. Enter fewer ids.');
+    return context.redirect(address, 303);
+  });
+};
+
+const by: Record<string, (letter: LetterRecord) => string | number> = {
+  newest: ({ atMs }) => -atMs,
+  function: ({ function: name }) => name,
+  kind: ({ kind }) => kind,
+  subject: subjectOf,
+  replays: ({ replays }) => -replays,
+};
+
+const sorted = (letters: Found, filter: Filter, sort: string): LetterRecord[] => {
+  const found = letters.matching(filter);
+  const keyOf = Object.hasOwn(by, sort) ? by[sort] : undefined;
+  if (keyOf === undefined) return found;
+  return found
+    .map((letter) => ({ letter, key: keyOf(letter) }))
+    .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
+    .map(({ letter }) => letter);
+};
+
+/** Nothing is preset. The script writes on each button how many letters are chosen. */
+const actions = (matching: number, elsewhere: number): Html => {
+  const act = (text: string, to: string): Html =>
+    html`<button formaction="${to}">${text} <span data-chosen></span></button> `;
+  return html`<fieldset class="actions"><legend>Do with</legend>
+<label><input type="radio" name="of" value="selected" required> those ticked <output data-ticked></output>${
+    elsewhere > 0 ? html` <span class="quiet">(${numberOf(elsewhere)} on other pages)</span>` : ''
+  }</label>
+<label><input type="radio" name="of" value="matching" data-number="${numberOf(matching)}" required> all ${numberOf(matching)} that match</label>
+${act('Replay', '/replay')}${act('Edit', '/edit')}${act('Discard', '/discard')}${act('Export', '/export')}</fieldset>`;
+};
+
+const filterForm = (given: Given, { integrations }: Desk): Html => {
+  const field = (name: string, label: string, hint = ''): Html =>
+    textField(name, label, { value: given[name]?.join(', '), hint });
+  const select = (name: string, label: string, options: readonly string[]): Html =>
+    choice(name, label, { options, none: 'any', chosen: given[name] ?? [] });
+  return html`<details class="fold"${Object.keys(given).length > 0 ? html` open` : ''}><summary>Filter</summary>
+<form method="post" action="/letters/search" class="filter" role="search">
+${select('function', 'Function', [...integrations.keys()])}${select('kind', 'Kind', letterKinds)}
+${field('error', 'Error holds', 'not found')}${field('status', 'Status', '403, 5xx')}${field('user', 'User', 'id')}${field('orgUnit', 'Course', 'id')}
+${field('since', 'Since', '36h')}${field('until', 'Until', '2h')}${field('minReplays', 'Replays, at least')}${given.cause ? field('cause', 'Cause') : ''}
+<button>Filter</button> <a href="/letters">All</a></form></details>`;
+};

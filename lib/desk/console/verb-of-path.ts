@@ -1,0 +1,29 @@
+import { options } from '../../options.ts';
+import type { Verb } from '../../stage/roles.ts';
+
+/** What a form of each path does, as the command names it. Forms of other paths look and search. */
+export const verbs: Record<string, Verb> = {
+  '/reindex': 'letters reindex',
+  '/replay': 'letters replay',
+  '/edit': 'letters edit',
+  '/edit/values': 'letters show --reveal',
+  '/discard': 'letters discard',
+  '/export': 'letters export',
+  '/import': 'letters import',
+  '/restore': 'letters import',
+  '/uncertain': 'letters verify',
+  '/uncertain/reveal': 'letters show --reveal',
+  '/decide': 'letters discard',
+  '/letters/:id/reveal': 'letters show --reveal',
+  '/wake': 'waiting wake',
+  '/publish': 'publish',
+  '/pause': 'pause',
+  '/resume': 'resume',
+  ...Object.assign({}, ...options.map(({ forms }) => forms)),
+};
+
+/** Of an address, with its query or without. */
+export const verbOfPath = (address: string): Verb | undefined => {
+  const [path = ''] = address.split('?');
+  return verbs[path.replace(/^\/letters\/[^/]+\/reveal$/, '/letters/:id/reveal')];
+};

@@ -1,0 +1,167 @@
+import { type Envelope, unwrapped } from '../../../message/envelope.ts';
+import { readJson, readJsonWithPlace } from '../../../message/json.ts';
+import { eventFields, fieldOf } from '../../../message/message.ts';
+import { maskedText } from '../../../runtime/privacy/platform-words.ts';
+import { maskedField } from '../../../runtime/privacy/shown-message.ts';
+import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
+
+/** A change to a message's JSON, as in `data.grade.points=7`, or a removal, as in `data.gradde`. */
+export type Change = { path: string[]; value?: unknown };
+
+/** @throws UsageError if it names no field. */
+export const changeFrom = (text: string): Change => {
+  const [, field = '', value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (field === '') throw new UsageError(`--set ${text} must be as in data.grade.points=7`);
+  return { path: pathOf(field), value: jsonOrText(field, value ?? '') };
+};
+
+export const removalOf = (field: string): Change => ({ path: pathOf(field) });
+
+/** `data.files[0].name`, or `data.files.0.name`. */
+const pathOf = (field: string): string[] => {
+  const path = field
+    .trim()
+    .replace(/\[(\d+)\]/g, '.$1')
+    .split('.');
+  if (path.some((part) => part === '' || part === '__proto__'))
+    throw new UsageError(`${field} must be as in data.grade.points`);
+  return path;
+};
+
+/** Parsed as JSON if possible, else text: `7`, `true`, `"7"`, `hello`. @throws UsageError if it begins as JSON and is not. */
+const jsonOrText = (field: string, text: string): unknown => {
+  const read = readJsonWithPlace(text);
+  if ('json' in read) return read.json;
+  if (!/^\s*[[{"]/.test(text)) return text;
+  throw new UsageError(
+    `--set ${field}: the value begins as JSON, but it ${read.problem}. Correct it, in single quotes for the shell, as in --set '${field}={"points":7}'. To set it as a text, write it as a JSON string, as in --set '${field}="[a text]"'.`,
+  );
+};
+
+/** The text to edit. If the event is wrapped in envelopes, only the event: no function needs the envelopes. */
+const editedAs = (body: string): { json: unknown; envelopes: readonly Envelope[] } | { problem: string } => {
+  const read = readJsonWithPlace(body);
+  if ('problem' in read) return read;
+  const held = unwrapped(read.json);
+  return 'event' in held
+    ? { json: held.event, envelopes: held.envelopes }
+    : { json: read.json, envelopes: [] };
+};
+
+/** The event with its changes, without its envelopes. @throws RefusedError if the event has no such place. */
+export const changed = (body: string, changes: Change[]): string => {
+  const read = editedAs(body);
+  if ('problem' in read)
+    throw new RefusedError(
+      `The message ${read.problem}, so its fields cannot be set. Open it in an editor, without --set.`,
+    );
+  const { json } = read;
+  for (const { path } of changes) checkTop(json, path);
+  for (const { path, ...change } of changes) {
+    const last = path.at(-1) ?? '';
+    const parent = path.slice(0, -1).reduce((at, part) => inside(at, part, { path, ...change }), json);
+    if (typeof parent !== 'object' || parent === null)
+      throw new RefusedError(
+        `The message has no field ${path.slice(0, -1).join('.')} that could hold ${last}.`,
+      );
+    const fields = parent as Record<string, unknown>;
+    if ('value' in change) fields[last] = change.value;
+    else if (!Object.hasOwn(fields, last))
+      throw new RefusedError(`The message has no field ${path.join('.')}.`);
+    else if (Array.isArray(fields)) fields.splice(Number(last), 1);
+    else delete fields[last];
+  }
+  return JSON.stringify(json);
+};
+
+/** The event as it was saved in an editor, which shows it indented. If nothing was edited, the body stays the same, byte for byte. */
+export const changedInEditor = async (
+  body: string,
+  edit: (text: string) => Promise<string>,
+): Promise<string> => {
+  const before = editedAs(body);
+  const shown = 'json' in before ? `${JSON.stringify(before.json, null, 2)}\n` : body;
+  const saved = await edit(shown);
+  // An editor may append a line break.
+  if (saved.trimEnd() === shown.trimEnd()) return body;
+  const after = readJson(saved);
+  return 'json' in after ? JSON.stringify(after.json) : saved;
+};
+
+/**
+ * Functions ignore an attribute that they do not know: a field outside of `data` would be sent, and change nothing.
+ * @throws RefusedError if a path begins with a field that the event does not have, and that no event has.
+ */
+const checkTop = (json: unknown, path: readonly string[]): void => {
+  const [top = ''] = path;
+  if (eventFields.has(top) || (typeof json === 'object' && json !== null && Object.hasOwn(json, top))) return;
+  throw new RefusedError(`The message has no field ${top}. Did you mean data.${path.join('.')}?`);
+};
+
+const inside = (at: unknown, part: string, { path, ...change }: Change): unknown => {
+  if (typeof at === 'object' && at !== null && Object.hasOwn(at, part)) {
+    const fields = at as Record<string, unknown>;
+    // `null` becomes an object with the field; the function's schema reports what else it needs.
+    if (fields[part] === null && 'value' in change) fields[part] = {};
+    return fields[part];
+  }
+  throw new RefusedError(`The message has no field ${path.slice(0, -1).join('.')}.`);
+};
+
+export type Difference = { field: string; before: unknown; after: unknown };
+
+/**
+ * The differences, field by field; `undefined` for a missing field. Personal data are masked unless revealed. `isTyped`: the reader
+ * has typed the new values.
+ */
+export const differences = (
+  before: string,
+  after: string,
+  { reveal, isTyped = true }: { reveal: boolean; isTyped?: boolean },
+): Difference[] => {
+  const [old, fresh] = [fieldsIn(before), fieldsIn(after)];
+  const [was, is] = [envelopesOf(before), envelopesOf(after)];
+  const ofEnvelopes = was === is ? [] : [{ field: 'the envelope', before: was, after: is }];
+  const ofFields = [...new Map([...old, ...fresh])]
+    .filter(([field]) => old.get(field)?.value !== fresh.get(field)?.value)
+    .map(([field, { path }]) => {
+      const [was, is] = [old.get(field)?.value, fresh.get(field)?.value];
+      if (reveal) return { field, before: was, after: is };
+      const place = path.length === 0 ? field : fieldOf(path);
+      if (!isTyped) return { field: place, before: maskedField(path, was), after: maskedField(path, is) };
+      // The operator typed the new value and may see it, but no personal data that the message held before.
+      const masked = maskedText(String(is), before);
+      return {
+        field: place,
+        before: maskedField(path, was),
+        after: is === maskedField(path, is) || masked === String(is) ? is : masked,
+      };
+    });
+  return [...ofEnvelopes, ...ofFields];
+};
+
+const envelopesOf = (body: string): string | undefined => {
+  const read = editedAs(body);
+  return 'json' in read ? read.envelopes.join(', ') || undefined : undefined;
+};
+
+type Field = { path: (string | number)[]; value: unknown };
+
+const pathText = (path: Field['path']): string =>
+  path.map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${part}`)).join('') ||
+  'the whole message';
+
+const fieldsIn = (body: string): Map<string, Field> => {
+  const fields = new Map<string, Field>();
+  const collect = (value: unknown, path: Field['path']): void => {
+    if (typeof value !== 'object' || value === null) fields.set(pathText(path), { path, value });
+    else if (Object.keys(value).length === 0)
+      fields.set(pathText(path), { path, value: JSON.stringify(value) });
+    else if (Array.isArray(value)) for (const [at, each] of value.entries()) collect(each, [...path, at]);
+    else for (const [name, each] of Object.entries(value)) collect(each, [...path, name]);
+  };
+  const read = editedAs(body);
+  if ('json' in read) collect(read.json, []);
+  else fields.set(pathText([]), { path: [], value: body });
+  return fields;
+};

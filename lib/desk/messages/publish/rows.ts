@@ -1,0 +1,303 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import type { Integration } from '../../../delivery/handle/integration.ts';
+import { type Cell, columnsOf, eventOf, unknownColumns } from '../../../delivery/mapping/columns.ts';
+import { eventsOf, type Made, problemWithValue } from '../../../delivery/mapping/events.ts';
+import { columnsIn, type Mapping, readMapping } from '../../../delivery/mapping/mapping.ts';
+import { type Unwrapped, unwrapped } from '../../../message/envelope.ts';
+import { isJson, isObject, readJson, readJsonWithPlace } from '../../../message/json.ts';
+import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
+import { UsageError } from '../../../stage/command-errors.ts';
+import type { Input } from '../../../stage/input.ts';
+import type { Integrations } from '../../../stage/integrations.ts';
+import { linesIn, withoutMark } from '../../../stage/lines.ts';
+import { unknownName } from '../../../stage/nearest.ts';
+import { type Body, type Dating, eventBody, saidBody } from './event-body.ts';
+import { type Format, formatOf, formats } from './formats.ts';
+
+/** One message of a file, or why there is none. `line` counts from 1; in a JSON file it counts messages. */
+export type Row = {
+  line: number;
+  body?: string;
+  problem?: string;
+  /** With a mapping: problems are reported by the columns that produced the message. */
+  made?: Pick<Made, 'columns'>;
+  /** With a mapping: the row produces no message. */
+  skipped?: boolean;
+  /** As in event-body.ts. */
+  isNew?: boolean;
+};
+
+export type Source = {
+  input: Input;
+  format?: Format | undefined;
+  /** The function for data without an envelope. */
+  function?: string | undefined;
+  /** How table rows become messages, possibly of several functions. */
+  mapping?: Mapping | undefined;
+  /** Each message gets the present time, and a sequence in the order of the file: it replaces what was sent before. */
+  now?: boolean | undefined;
+};
+
+/** @throws UsageError that lists everything that is wrong with it. */
+export const openMapping = async (file: string, integrations: Integrations): Promise<Mapping> => {
+  const content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(
+      error.code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${error.code}.`,
+    );
+  });
+  return mappingIn(file, content, integrations);
+};
+
+/** @throws UsageError that lists everything that is wrong with it. */
+export const mappingIn = (file: string, content: string, integrations: Integrations): Mapping => {
+  const read = readMapping(withoutMark(content), integrations);
+  if ('mapping' in read) return read.mapping;
+  throw new UsageError(
+    `${file} is not a valid mapping file:\n${read.problems.map((each) => `  ${each}`).join('\n')}`,
+  );
+};
+
+/** By the time that messages without one get. */
+export type OpenedRows = (nowMs?: number) => AsyncGenerator<Row>;
+
+/** Reads a file row by row, as often as requested. @throws UsageError if it is not readable in its declared format. */
+export const openRows = async (
+  { input, format, now = false, mapping, ...source }: Source,
+  integrations: Integrations,
+): Promise<OpenedRows> => {
+  const integration = integrationOf(source.function, integrations);
+  if (mapping && integration)
+    throw new UsageError('A mapping file names the functions itself. Pass --map or --function, not both.');
+  // A corrected mapping produces other messages, whose ids are no duplicates.
+  const digest = await digestOf(input, mapping?.text);
+  const kind = format ?? formatOf(input.name);
+  if (kind === undefined)
+    throw new UsageError(`The format of ${input.name} is not known. Pass --format ${formats.join('|')}.`);
+  const readingOf = readerOf({ kind, input, mapping, integration, integrations });
+  return (nowMs = Date.now()) => {
+    const dating: Dating = {
+      ...{ digest, now, time: new Date(nowMs).toISOString() },
+      isRepeatable: (name) => integrations.get(name)?.repeatable === true,
+    };
+    return readingOf(dating);
+  };
+};
+
+type Opened = Pick<Source, 'input' | 'mapping'> & {
+  kind: Format;
+  integration: Integration<unknown> | undefined;
+  integrations: Integrations;
+};
+
+const readerOf = ({
+  kind,
+  input,
+  mapping,
+  integration,
+  integrations,
+}: Opened): ((dating: Dating) => AsyncGenerator<Row>) => {
+  if (mapping) {
+    if (kind !== 'csv')
+      throw new UsageError(`A mapping is only for the rows of a CSV file, not for ${kind}.`);
+    return (dating) => csvRows(input, mappedRows(mapping, dating));
+  }
+  if (kind === 'csv') {
+    if (integration === undefined)
+      throw new UsageError(
+        `A table holds messages for one function. Pass --function and its name, or --map and a mapping file. There are: ${[...integrations.keys()].join(', ')}.`,
+      );
+    return (dating) => csvRows(input, ownRows(integration, dating));
+  }
+  const bodyIn =
+    (dating: Dating): BodyIn =>
+    (json, line, text) => {
+      const isBare = integration && isObject(json) && !('specversion' in json) && isPlain(unwrapped(json));
+      return isBare
+        ? eventBody({ data: json }, { line, name: integration.name }, dating)
+        : saidBody(text, line, dating);
+    };
+  return kind === 'json'
+    ? (dating) => jsonRows(input, bodyIn(dating))
+    : (dating) => lineRows(input, bodyIn(dating));
+};
+
+/** Data without an envelope, neither ours nor a service's. */
+const isPlain = (held: Unwrapped): boolean => 'event' in held && held.envelopes.length === 0;
+
+const integrationOf = (name: string | undefined, integrations: Integrations) => {
+  if (name === undefined || integrations.has(name)) return integrations.get(name ?? '');
+  throw new UsageError(unknownName('function', name, [...integrations.keys()]));
+};
+
+/** @throws UsageError if the file is not UTF-8: its umlauts would reach the platform as other characters. */
+const digestOf = async (input: Input, beside = ''): Promise<string> => {
+  const hash = createHash('sha256').update(beside);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    for await (const piece of input.open()) {
+      hash.update(piece);
+      decoder.decode(piece, { stream: true });
+    }
+    decoder.decode();
+  } catch (error) {
+    if (error instanceof TypeError)
+      throw new UsageError(
+        `${input.name} is not UTF-8. Save it as UTF-8 (in a spreadsheet, as “CSV UTF-8”).`,
+      );
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    throw new UsageError(`${input.name} cannot be read: ${code}`);
+  }
+  return hash.digest('hex').slice(0, 16);
+};
+
+/** `text`: the message as it is written, which may use other escapes than `JSON.stringify`. */
+type BodyIn = (json: unknown, line: number, text: string) => Body;
+
+/** One message, a list of them, or an event as Lambda receives it. */
+async function* jsonRows(input: Input, bodyIn: BodyIn): AsyncGenerator<Row> {
+  const whole = withoutMark(await text(input.open())).trim();
+  const read = readJsonWithPlace(whole);
+  if ('problem' in read) throw new UsageError(`${input.name} ${whole === '' ? empty : flawIn(whole, read)}.`);
+  const { json } = read;
+  const records = (json as { Records?: unknown } | null)?.Records;
+  for (const [at, each] of [records ?? json].flat().entries()) {
+    const record =
+      records && typeof (each as { body?: unknown } | null)?.body === 'string' ? each : undefined;
+    const written = each === json ? whole : JSON.stringify(each);
+    const body = record ? (record as { body: string }).body : written;
+    yield { line: at + 1, ...bodyIn(record ? undefined : each, at + 1, body) };
+  }
+}
+
+const empty = 'is empty. It must hold a message, a list of messages, or a message on each line';
+
+const flawIn = (whole: string, { flaw, problem }: { flaw: string; problem: string }): string => {
+  if (flaw === 'too deep') return problem;
+  const [first = '', ...others] = whole.split('\n');
+  if (others.length > 0 && isJson(first))
+    return 'holds more than one message, each on its line: pass --format jsonl';
+  return `${problem}. Correct it there, and check it again`;
+};
+
+async function* lineRows(input: Input, bodyIn: BodyIn): AsyncGenerator<Row> {
+  let line = 0;
+  for await (const each of linesIn(input.open())) {
+    line += 1;
+    const written = each.trim();
+    if (written === '') continue;
+    const read = readJson(written);
+    yield 'problem' in read ? { line, problem: read.problem } : { line, ...bodyIn(read.json, line, written) };
+  }
+}
+
+type Cells = Map<string, Cell>;
+
+/** How a table is read; the column names in its header are checked once. */
+type Reading = {
+  /** @throws UsageError */
+  check(header: string[], name: string): void;
+  rows(line: number, cells: Cells): Row[];
+};
+
+/** For a table whose columns are the fields of one function's data. */
+const ownRows = (integration: Integration<unknown>, dating: Dating): Reading => {
+  const columns = columnsOf(integration);
+  return {
+    check: (header, name) => {
+      const unknown = unknownColumns(header, columns);
+      if (unknown.length > 0)
+        throw new UsageError(
+          `${name} has columns that ${integration.name} does not know: ${unknown.map((each) => each || 'one without a name').join(', ')}. It knows ${[...columns.keys()].join(', ')}.`,
+        );
+      refuseTwice(header, name);
+    },
+    rows: (line, cells) => [
+      { line, ...eventBody(eventOf(cells, columns), { line, name: integration.name }, dating) },
+    ],
+  };
+};
+
+const refuseTwice = (header: string[], name: string): void => {
+  const [twice] = header.filter((each, at, all) => all.indexOf(each) < at);
+  if (twice !== undefined) throw new UsageError(`${name} has the column ${twice} twice. Remove one of them.`);
+};
+
+/** For a table whose columns are the SIS' own. */
+const mappedRows = (mapping: Mapping, dating: Dating): Reading => {
+  const columns = columnsIn(mapping);
+  return {
+    check: (header, name) => {
+      const missing = [...columns].filter(([column]) => !header.includes(column));
+      if (missing.length > 0)
+        throw new UsageError(
+          `${name} has no column ${missing.map(([column, reader]) => `${column} (which ${reader} reads)`).join(', ')}. It has ${header.join(', ')}.`,
+        );
+      refuseTwice(
+        header.filter((each) => columns.has(each)),
+        name,
+      );
+    },
+    rows: (line, cells) => {
+      const { events, problems } = eventsOf(cells, mapping);
+      if (problems) {
+        const told = problems.map((each) => `${each.column}: ${problemWithValue(each)}`);
+        return [{ line, problem: told.join('; ') }];
+      }
+      if (events.length === 0) return [{ line, skipped: true }];
+      return events.map(({ function: name, at, data, time, columns }) => {
+        // A row may produce several messages.
+        const part = mapping.messages.length > 1 ? { part: at + 1 } : {};
+        const given = { data, ...(time !== undefined && { time }) };
+        return { line, ...eventBody(given, { line, name, ...part }, dating), made: { columns } };
+      });
+    },
+  };
+};
+
+async function* csvRows(input: Input, reading: Reading): AsyncGenerator<Row> {
+  const { parse: parseCsv } = await import('csv-parse');
+  const parser = input.open().pipe(
+    parseCsv({
+      bom: true,
+      delimiter: await delimiterOf(input),
+      // A table may be pasted from several files with different line breaks.
+      record_delimiter: ['\r\n', '\n', '\r'],
+      relax_column_count: true,
+      cast: (text, { quoting }) => ({ text, quoted: quoting }),
+    }),
+  );
+  let header: string[] | undefined;
+  let next = 1;
+  try {
+    for await (const record of parser as AsyncIterable<Cell[]>) {
+      // A quoted cell may hold line breaks: a row has the number of its first line.
+      const line = next;
+      next += 1 + record.reduce((sum, { text }) => sum + (text.match(/\r\n|\r|\n/g)?.length ?? 0), 0);
+      if (isEmpty(record)) continue;
+      if (header === undefined) {
+        header = record.map(({ text }) => text.trim());
+        reading.check(header, input.name);
+      } else if (record.length !== header.length)
+        yield { line, problem: `has ${record.length} cells, but the header has ${header.length}` };
+      else {
+        yield* reading.rows(line, new Map(header.map((name, at) => [name, record[at] as Cell])));
+      }
+    }
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `${input.name} cannot be read as CSV: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+}
+
+/** Spreadsheets write empty rows at the end. */
+const isEmpty = (record: Cell[]): boolean => record.every(({ text, quoted }) => text === '' && !quoted);
+
+const delimiterOf = async (input: Input): Promise<string> => {
+  for await (const header of createInterface({ input: input.open() })) return delimiterIn(header);
+  return ',';
+};

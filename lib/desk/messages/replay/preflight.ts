@@ -1,0 +1,121 @@
+import { lacksRight } from '../../../message/failure-kinds.ts';
+import { failureOf } from '../../../platform/client/failure-of.ts';
+import type { Operation } from '../../../platform/client/operation.ts';
+import { errorName } from '../../../runtime/aws/error.ts';
+import { inParallel } from '../../../runtime/aws/parallel.ts';
+import { type ConnectionReport, checkConnection } from '../../../stage/connection/check.ts';
+import { type Connection, withConnection } from '../../../stage/connection/connection.ts';
+import { loadFunctions } from '../../../stage/integrations.ts';
+import type { Target } from '../../../stage/target.ts';
+import type { Group } from '../letters/groups.ts';
+import type { Selected, Selection } from '../letters/list.ts';
+
+/** Why a letter would fail again and what to do first, as far as is known without sending it; undefined: nothing is known. */
+export type Preflight = (letter: Selected) => { why: string; todo: string } | undefined;
+
+/** Asks the platform for the current user and that user's rights, and Secrets Manager for the existing secrets. Changes nothing. */
+export const runPreflight = async (
+  target: Target,
+  selection: Selection,
+): Promise<{ preflight: Preflight; report: ConnectionReport | undefined }> => {
+  const probed = await withConnection(target, async (connection) => {
+    const report = await checkConnection(connection);
+    const signedByUsers = await functionsSignedByUsers();
+    const secretOf = ({ record: { kind, function: name, user } }: Selected): string | undefined =>
+      kind === 'missing-credential' && user !== undefined && signedByUsers.has(name)
+        ? `${connection.secretPrefix}/users/${user}`
+        : undefined;
+    const secrets = [...new Set(selection.letters.flatMap((letter) => secretOf(letter) ?? []))];
+    const [missingSecrets, refusedGroups] = await Promise.all([
+      secretsThatAreMissing(target, secrets),
+      report.reachable ? groupsStillRefused(connection, { selection, signedByUsers }) : new Set<Group>(),
+    ]);
+    const [problem] = report.problems;
+    const preflight: Preflight = (letter) => {
+      if (!report.reachable && problem) return { why: 'the platform does not answer', todo: problem.remedy };
+      if (report.credentialAccepted === false && problem && !signedByUsers.has(letter.record.function))
+        return { why: 'the platform refuses the service’s credential', todo: problem.remedy };
+      if (refusedGroups.has(letter.group))
+        return { why: 'a probe shows that the platform still refuses them', todo: letter.group.remedy };
+      const [scope] = letter.record.kind === 'missing-scope' ? letter.group.grants : [];
+      if (scope && report.scopes && !report.scopes.includes(scope))
+        return { why: `the service’s secret does not ask for the scope ${scope}`, todo: letter.group.remedy };
+      if (missingSecrets.has(secretOf(letter) ?? ''))
+        return { why: 'their secrets do not exist yet', todo: letter.group.remedy };
+      return unreadable(letter);
+    };
+    return { preflight, report };
+  });
+  return probed ?? { preflight: unreadable, report: undefined };
+};
+
+const unreadable: Preflight = ({ record, group }) =>
+  record.kind === 'unreadable' ? { why: 'their messages cannot be read', todo: group.remedy } : undefined;
+
+const functionsSignedByUsers = async (): Promise<Set<string>> =>
+  new Set((await loadFunctions()).filter(({ actor }) => actor === 'users').map(({ name }) => name));
+
+/** Asks only whether they exist: only the function that signs with a secret reads it. */
+const secretsThatAreMissing = async (target: Target, names: string[]): Promise<Set<string>> => {
+  const missing = new Set<string>();
+  if (names.length === 0) return missing;
+  const { DescribeSecretCommand } = await import('@aws-sdk/client-secrets-manager');
+  const client = await target.secretsManager();
+  await inParallel(names.slice(0, maxSecrets), async (name) => {
+    try {
+      const { DeletedDate } = await client.send(new DescribeSecretCommand({ SecretId: name }));
+      if (DeletedDate !== undefined) missing.add(name);
+    } catch (error) {
+      // If the operator may not ask, the canary shows it.
+      if (errorName(error) === 'ResourceNotFoundException') missing.add(name);
+    }
+  });
+  return missing;
+};
+
+const maxSecrets = 500;
+const maxProbes = 20;
+
+/**
+ * If a right is missing, reads what one letter of each group wanted to change: a user who may not read it may not change it either.
+ * Any other answer proves nothing; the canary does.
+ */
+const groupsStillRefused = async (
+  { client, site: { apiRoot } }: Connection,
+  { selection, signedByUsers }: { selection: Selection; signedByUsers: Set<string> },
+): Promise<Set<Group>> => {
+  const samples = new Map<Group, Selected>();
+  for (const letter of selection.letters)
+    if (lacksRight(letter.record.kind) && samples.size < maxProbes)
+      samples.set(letter.group, samples.get(letter.group) ?? letter);
+  const refused = new Set<Group>();
+  await Promise.all(
+    [...samples].map(async ([group, { record }]) => {
+      const [, path = ''] = /^[A-Z]+ ((?:\/[\w.~-]+)+\/?)$/.exec(record.operation ?? '') ?? [];
+      const leadsElsewhere = path.split('/').some((segment) => segment === '.' || segment === '..');
+      if (leadsElsewhere || !path.startsWith(`${apiRoot}/`)) return;
+      const platform = client.for({
+        actor: signedByUsers.has(record.function) ? record.user : undefined,
+        signal: AbortSignal.timeout(20_000),
+        onCall: () => {},
+      });
+      try {
+        await platform.call(reading(path.slice(apiRoot.length)));
+      } catch (error) {
+        const { kind, required } = failureOf(error);
+        if (kind === group.kind && required === record.required) refused.add(group);
+      }
+    }),
+  );
+  return refused;
+};
+
+const reading = (path: string): Operation<undefined> => ({
+  name: 'probe',
+  method: 'GET',
+  component: undefined,
+  path,
+  scope: undefined,
+  repeatable: true,
+  answer: 'acknowledged',
+});

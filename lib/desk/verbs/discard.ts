@@ -1,0 +1,37 @@
+import { type Discarded, discardLetters } from '../messages/archive/discard.ts';
+import { countOf } from '../views/amounts.ts';
+import { discardedView, discardPlanView } from '../views/changes.ts';
+import { becameOfFilter } from './became.ts';
+import type { Operator } from './operator.ts';
+
+type Discarding = Pick<Parameters<typeof discardLetters>[1], 'filter' | 'limit' | 'reason' | 'dryRun'> & {
+  /** The operator has seen these letters and chosen. */
+  isAgreed?: boolean;
+};
+
+export const discard = async (
+  operator: Operator,
+  { isAgreed = false, ...given }: Discarding,
+): Promise<Discarded> => {
+  const { target, audit, signal } = operator;
+  const { filter, reason, dryRun } = given;
+  const result = await discardLetters(target, {
+    ...{ ...given, audit, signal },
+    onProgress: operator.progress('Taking letters'),
+    onDiscarded: operator.progress('Discarded'),
+    confirm: async (plan) => {
+      const became = plan.letters === 0 ? await becameOfFilter(operator, filter) : [];
+      const view = [...discardPlanView(plan), ...became];
+      operator.show('Plan', view, { plan });
+      if (isAgreed || dryRun || plan.letters === 0 || signal.aborted) return isAgreed;
+      const answer = await operator.ask({
+        hint: `They are archived, then deleted from the queue. Reason: ${reason}`,
+        act: `Discard ${countOf(plan.letters, 'letter')}`,
+      });
+      return answer !== undefined;
+    },
+  });
+  const { plan: _, ...shown } = result;
+  operator.show('Result', discardedView(result), { result: shown });
+  return result;
+};

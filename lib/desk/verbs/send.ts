@@ -1,0 +1,107 @@
+import { pausedFunctions } from '../../stage/pause.ts';
+import { type Edited, type EditOptions, editLetters } from '../messages/edit/edit.ts';
+import { functionsIn } from '../messages/replay/plan.ts';
+import { type ReplayOptions, type ReplayResult, replayLetters } from '../messages/replay/replay.ts';
+import type { RunHooks, RunOptions } from '../messages/replay/run.ts';
+import { countOf } from '../views/amounts.ts';
+import { editPlanView, originalNotes } from '../views/changes.ts';
+import { canaryView, outcomesText, pausedView, planView, resultView, runSentence } from '../views/plan.ts';
+import { type Field, part, text } from '../views/view.ts';
+import { becameOfFilter } from './became.ts';
+import type { Answer, Operator } from './operator.ts';
+
+type Undecided = {
+  /** Also sends the rest of causes whose canary has no outcome. */
+  isUndecidedContinued?: boolean | undefined;
+};
+
+export const replay = async (
+  operator: Operator,
+  { isUndecidedContinued, ...given }: ReplayOptions & Undecided,
+): Promise<ReplayResult> => {
+  const { target, audit, signal } = operator;
+  const options = { ...given };
+  const result = await replayLetters(target, options, {
+    ...sendingHooks(operator, options, { isUndecidedContinued, leastCanary: 1 }),
+    ...{ audit, onProgress: operator.progress('Taking letters') },
+    confirm: async (plan, connection) => {
+      const paused = await pausedFunctions(target, functionsIn(plan));
+      const view = [
+        ...planView(plan, connection, paused),
+        ...(plan.matching === 0 ? await becameOfFilter(operator, options.filter) : []),
+      ];
+      operator.show('Plan', view, { plan, connection, paused });
+      const count = plan.send.reduce((sum, { letters }) => sum + letters, 0);
+      if (options.dryRun || count === 0 || signal.aborted) return false;
+      const { rate: _, ...others } = options;
+      const answer = await operator.ask({
+        ...{ text: runSentence(plan, options), hint: runSentence(plan, others) },
+        act: `Send ${countOf(count, 'letter')}`,
+        fields: [...sendingFields(options), { reason: 'optional', value: options.reason }],
+      });
+      if (answer === undefined) return false;
+      // The verb reads the options when it begins to send.
+      options.rate = rateIn(answer, options);
+      if (answer.reason !== undefined) options.reason = answer.reason.trim() || undefined;
+      return true;
+    },
+  });
+  const { plan: _, report: __, ...shown } = result;
+  operator.show('Result', resultView(result), { result: shown });
+  return result;
+};
+
+type Editing = Omit<EditOptions, keyof RunHooks | 'audit' | 'confirm' | 'onProgress'>;
+
+export const edit = async (
+  operator: Operator,
+  { isUndecidedContinued, ...given }: Editing & Undecided,
+): Promise<Edited> => {
+  const options: EditOptions = {
+    ...{ ...given, audit: operator.audit, signal: operator.signal },
+    onProgress: operator.progress('Taking letters'),
+    confirm: async (plan) => {
+      const paused = await pausedFunctions(operator.target, plan.functions);
+      const view = [...editPlanView(plan), part(...pausedView(paused))];
+      operator.show('Difference', view, { difference: plan.difference, plan, paused });
+      const answer = await operator.ask({
+        ...{ hint: `Reason: ${given.reason}`, fields: sendingFields(given) },
+        act: `Send ${countOf(plan.letters, 'letter')} like this`,
+      });
+      if (answer !== undefined) options.rate = rateIn(answer, options);
+      return answer !== undefined;
+    },
+  };
+  Object.assign(options, sendingHooks(operator, options, { isUndecidedContinued, leastCanary: 2 }));
+  const edited = await editLetters(operator.target, options);
+  const { plan: _, ...result } = edited;
+  operator.show('Result', [...resultView(edited), ...originalNotes(edited)], { result });
+  return edited;
+};
+
+/** Rates that the forms offer, in messages per second. */
+const rates = [5, 20, 50, 200, 500];
+
+const sendingFields = ({ rate }: RunOptions): Field[] => [
+  { choice: 'rate', label: 'Messages a second', options: rates.map(String), chosen: [String(rate)] },
+];
+
+const rateIn = ({ rate: chosen }: Answer, { rate }: RunOptions): number =>
+  rates.find((each) => String(each) === chosen) ?? rate;
+
+/** `options`: its rate may change until it begins to send. `leastCanary`: a smaller one is not shown. */
+const sendingHooks = (
+  { signal, show, renew, progress, ask }: Operator,
+  options: Pick<RunOptions, 'rate'>,
+  { isUndecidedContinued, leastCanary }: Undecided & { leastCanary: number },
+): RunHooks => ({
+  ...{ signal, onSent: progress('Sent') },
+  onOutcomes: (counts) => renew('Outcomes', [text(outcomesText(counts, options))]),
+  onCanary: (canary) => canary.letters >= leastCanary && show('Canary', canaryView(canary), { canary }),
+  continueUndecided: async () =>
+    isUndecidedContinued ||
+    (await ask({
+      text: 'Some letters of the canary have no outcome yet. Send the rest of their causes all the same?',
+      ...{ act: 'Send them', isOptional: true },
+    })) !== undefined,
+});

@@ -1,0 +1,361 @@
+import {
+  grantsOf,
+  healsByItself,
+  letterUseOf,
+  needsDecision,
+  replayedOften,
+} from '../../message/failure-kinds.ts';
+import { plain } from '../../runtime/privacy/printable.ts';
+import type { Filter } from '../messages/letters/filter.ts';
+import { type Group, maxWords } from '../messages/letters/groups.ts';
+import type { endedOf, Found, Groups, LetterFacts, Listed } from '../messages/letters/list.ts';
+import type { LetterDetails } from '../messages/letters/show.ts';
+import type { PlannedGroup } from '../messages/replay/plan.ts';
+import { ageOf, countOf, numberOf } from './amounts.ts';
+import {
+  type Block,
+  badge,
+  type Columns,
+  type Form,
+  href,
+  type Link,
+  list,
+  type Piece,
+  part,
+  table,
+  text,
+  type View,
+} from './view.ts';
+
+/**
+ * The user, course and object of a letter, as in `301 · 2001 · grade object 5001`, and the SIS' names if its message contained them, as in
+ * `(s1234567 · MATH-101)`.
+ */
+export const subjectOf = ({
+  user,
+  orgUnit,
+  thing,
+  named,
+}: Partial<Pick<LetterFacts, 'user' | 'orgUnit' | 'thing' | 'named'>>): string => {
+  const bySis = named === undefined ? [] : [`(${plain(named)})`];
+  if (user === undefined && orgUnit === undefined && thing === undefined) return bySis.join('');
+  const byPlatform = [user ?? '–', orgUnit ?? '–', ...(thing === undefined ? [] : [thing])].join(' · ');
+  return [byPlatform, ...bySis].join(' ');
+};
+
+/** The text that distinguishes a cause: the platform's words, if there are any. */
+export const causeText = ({ error, words }: Pick<PlannedGroup, 'error' | 'words'>): string =>
+  plain(words[0] === undefined ? error : `${/^\d{3}(?= )/.exec(error)?.[0] ?? ''} ${words[0]}`.trim());
+
+/** The failure's message is longer than `error`; an unreadable message must be reported, too. */
+const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
+  if (failure === null) return error;
+  return kind === 'unreadable' ? `${error}. ${failure.message}` : failure.message;
+};
+
+export const maxGrants = 50;
+const fewGrants = 10;
+
+type Advised = Pick<Group, 'cause' | 'kind' | 'remedy' | 'grants' | 'replayedOften'>;
+
+/** What to do about a cause. `isShort`: with a few of the rights and secrets that its letters need. `first`: its first action. */
+export const adviceOf = (group: Advised, first: View, { isShort = false } = {}): View => {
+  const often = countOf(group.replayedOften, 'letter was', 'letters were');
+  const most = isShort ? fewGrants : maxGrants;
+  return [
+    { tone: 'todo', text: plain(group.remedy) },
+    ...grantsView(group, most),
+    group.replayedOften > 0 && {
+      tone: 'warn',
+      text: `${often} replayed ${replayedOften} times or more: find the cause first.`,
+    },
+    ...first,
+    // Last: who has done all of it sends the letters again, and needs no list.
+    group.grants.length > most && {
+      lead: 'To list all',
+      command: isShort ? `letters groups --cause ${group.cause}` : 'letters groups --json',
+    },
+  ];
+};
+
+/** One on a line, to hand on. */
+export const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>, most = maxGrants): View =>
+  grants.length < 2
+    ? []
+    : [
+        { tone: 'plain', text: grantsOf(kind)?.title ?? '' },
+        list(grants.slice(0, most).map((each) => ({ text: each, code: true }))),
+        grants.length > most && text(`… and ${numberOf(grants.length - most)} more`),
+      ];
+
+const groupsText = ({ groups, matching }: Pick<Groups, 'groups' | 'matching'>): string => {
+  const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
+  const newest = ageOf(Math.max(...groups.map(({ newestMs }) => newestMs)));
+  return `${countOf(matching, 'dead letter')} in ${countOf(groups.length, 'group')}, the oldest ${oldest}, the newest ${newest} old`;
+};
+
+export const matchText = (letters: number): string =>
+  letters === 0 ? 'No letter matches' : countOf(letters, 'letter matches', 'letters match');
+
+type Counted = Pick<Found, 'listed' | 'queued'> & { limitReached?: boolean };
+
+const nothingText = ({ listed, queued }: Counted, name: string): string =>
+  queued === 0 || listed === 0 ? `${name}: there are no dead letters.` : `${name}: no dead letter matches.`;
+
+/** What limits the list, and how the lists and the queue differ. */
+export const remarksOnLetters = ({ listed, queued, limitReached }: Counted): View => [
+  limitReached && { more: 'These are as many as were asked for' },
+  ...(listed === undefined || listed === queued
+    ? []
+    : [
+        text(
+          `SQS counts about ${countOf(queued, 'letter')}, but the lists have ${numberOf(listed)}. The lists are corrected every 15 minutes.`,
+        ),
+        { lead: 'To do it now', command: 'letters reindex' },
+        { action: '/reindex', buttons: [{ text: 'Correct the lists now' }] },
+      ]),
+];
+
+/** `warn`: it may go away by itself. `bad`: a person must act. */
+export const kindTone = (kind: string): 'warn' | 'bad' => (healsByItself(kind) ? 'warn' : 'bad');
+
+export const letterLink = (id: string): Piece => ({
+  text: id.slice(0, 8),
+  to: `/letters/${encodeURIComponent(id)}`,
+});
+
+/** For letters that no longer match: what shows what became of them. */
+export const becameOf = ({ id: ids = [] }: Filter): View =>
+  ids.slice(0, 3).flatMap((id): View => {
+    const lead = `What became of ${id.slice(0, 8)}`;
+    return [
+      { lead, command: `letters show ${id}` },
+      { links: [{ text: lead, to: `/letters/${encodeURIComponent(id)}` }] },
+    ];
+  });
+
+/** Of a cause of which no letter is left. */
+export const endedView = (ended: Awaited<ReturnType<typeof endedOf>>): View => {
+  if (ended.length === 0)
+    return [
+      text(
+        'Nothing is known of such a cause: its id may be wrong. It changes with the letters that there are.',
+      ),
+      { lead: 'The causes that there are', command: 'letters groups' },
+      { links: [{ text: 'The causes that there are', to: '/causes' }] },
+    ];
+  const alike = Map.groupBy(ended, ({ state, by, why }) => JSON.stringify([state, by, why]));
+  return [
+    table('What became of its letters', [...alike.values()], {
+      Letters: (each) => each.length,
+      'Were then': ([record]) => record?.state,
+      By: ([record]) => record?.by,
+      Why: ([record]) => record?.why,
+      'One of them': ([record]) => record && traceLink(record.message),
+    }),
+    { lead: 'What followed for one', command: `trace ${ended[0]?.message.slice(0, 8)}` },
+  ];
+};
+
+export const traceLink = (id: string) => ({ text: id.slice(0, 8), to: href('/trace', { id }) });
+
+/** Columns that several tables have. */
+export const origin: Columns<{ function: string; kind: string }> = {
+  Function: ({ function: name }) => name || '–',
+  Kind: ({ kind }) => (kind === '' ? '' : badge(kind, kindTone(kind))),
+};
+
+export const about: Columns<Parameters<typeof subjectOf>[0]> = {
+  'User · course · thing': (each) => subjectOf(each) || '–',
+};
+
+/** What distinguishes a cause: its id, as `--cause` takes it, and the whole text. */
+export const causeColumns = {
+  Cause: ({ cause }) => ({ text: cause, code: true }),
+  'What failed': (group) => ({ text: causeText(group), isWhole: true }),
+} satisfies Columns<Pick<PlannedGroup, 'cause' | 'error' | 'words'>>;
+
+/** One row per cause. */
+export const groupTable = (caption: string, groups: readonly PlannedGroup[], empty = ''): Block =>
+  table(caption, groups, { Letters: ({ letters }) => letters, ...origin, ...causeColumns }, { empty });
+
+type Acted = { kind: string; error: string; letters?: number };
+
+/** The field of a message that an error names first. */
+const fieldIn = (error: string): string => /(?<![\w.-])data\.[\w.-]*\w(?=[:[])/.exec(error)?.[0] ?? '<field>';
+
+/** A body that cannot be read has no fields to set, and an editor opens one letter at a time. */
+const correction = ({ error, letters }: { error: string; letters: number }, these: string): Block => {
+  if (!error.startsWith('the body '))
+    return {
+      lead: 'To correct and send',
+      command: `letters edit ${these} --set ${fieldIn(error)}=<value> --reason <why>`,
+    };
+  return letters === 1
+    ? { lead: 'To correct it in your editor and send it', command: `letters edit ${these} --reason <why>` }
+    : {
+        lead: 'Correct each in your editor, by letters edit <id>. Their ids',
+        command: `letters list ${these}`,
+      };
+};
+
+/** The first action for letters of a kind; some kinds have none. */
+export const firstAction = (
+  { kind, error, letters = 1 }: Acted,
+  which: { cause: string } | { id: string },
+): View => {
+  const these = 'cause' in which ? `--cause ${which.cause}` : `--id ${which.id.slice(0, 8)}`;
+  const count = countOf(letters, 'letter');
+  if (needsDecision(kind))
+    return [
+      kind === 'uncertain' && { lead: 'To look on the platform', command: `letters verify ${these}` },
+      { links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] },
+    ];
+  if (letterUseOf(kind) === 'none') return [];
+  const replay: Form = {
+    ...{ action: '/replay', hidden: which, isHarmless: true },
+    buttons: [{ text: `Plan a replay of ${count}` }],
+  };
+  if (letterUseOf(kind) === 'correct')
+    return [correction({ error, letters }, these), { links: [editLink(` ${count}`, which)] }, replay];
+  return [{ lead: 'To send again', command: `letters replay ${these}` }, replay];
+};
+
+const editLink = (count: string, which: { cause: string } | { id: string }): Link => ({
+  ...{ text: `Edit${count}`, to: href('/edit', which), isChange: true },
+});
+
+/** Further actions, without what is the first one. `letters`: how many they are about, for buttons. */
+export const otherLinks = (
+  { kind, letters }: { kind: string; letters?: number },
+  which: { cause: string } | { id: string },
+): Link[] => {
+  const count = letters === undefined ? '' : ` ${countOf(letters, 'letter')}`;
+  return [
+    ...(letterUseOf(kind) === 'correct' ? [] : [editLink(count, which)]),
+    { text: `Discard${count}`, to: href('/discard', which), isChange: true },
+  ];
+};
+
+export const groupsView = (found: Groups, name: string): View => {
+  const { groups, matching } = found;
+  const [largest] = groups;
+  if (largest === undefined || matching === 0)
+    return [text(nothingText(found, name)), ...remarksOnLetters(found)];
+  return [
+    { heading: `${name}: ${groupsText(found)}` },
+    part(
+      table(
+        'Causes',
+        groups,
+        {
+          Letters: ({ letters }) => letters,
+          ...origin,
+          Cause: causeColumns.Cause,
+          Oldest: ({ oldestMs }) => ({ sinceMs: oldestMs }),
+          Newest: ({ newestMs }) => ({ sinceMs: newestMs }),
+        },
+        { idOf: ({ cause }) => cause, under: causeView },
+      ),
+    ),
+    ...remarksOnLetters(found),
+    { lead: 'One by one', command: `letters list --cause ${largest.cause}` },
+  ];
+};
+
+const causeView = (group: Group): View => {
+  const { cause, error, words } = group;
+  return [
+    text(error),
+    ...words.map((each, at) => (at < maxWords - 1 ? { quote: each } : text('… and more'))),
+    ...adviceOf(group, firstAction(group, { cause })),
+    {
+      links: [{ text: 'Letters', to: href('/letters', { cause }) }, ...otherLinks(group, { cause })],
+    },
+  ];
+};
+
+export const letterColumns: Columns<LetterFacts> = {
+  Letter: ({ id }) => letterLink(id),
+  Age: ({ sentMs }) => ({ sinceMs: sentMs }),
+  ...origin,
+  ...about,
+  Replays: ({ replays }) => (replays >= replayedOften ? `${replays}!` : replays),
+  'What failed': ({ error, words }) => ({
+    text: causeText({ error, words: words === undefined ? [] : [words] }),
+    isApart: true,
+  }),
+};
+
+export const listView = (found: Listed, name: string): View => {
+  const { letters, matching } = found;
+  const [first] = letters;
+  if (first === undefined) return [text(nothingText(found, name)), ...remarksOnLetters(found)];
+  return [
+    part(table('Letters', letters, letterColumns)),
+    ...remarksOnLetters(found),
+    letters.length < matching
+      ? { more: `The oldest ${numberOf(letters.length)} of ${numberOf(matching)}` }
+      : text(`${countOf(matching, 'letter')}.`),
+    { lead: 'Details of one', command: `letters show ${first.id.slice(0, 8)}` },
+  ];
+};
+
+const whenText = (time: string): string => `${time} (${ageOf(Date.parse(time))} ago)`;
+
+export const letterView = (details: LetterDetails): View => {
+  const { failure, history, replays } = details;
+  const facts = (...all: [label: string, value: Piece][]): Block => ({
+    facts: all.filter(([, value]) => value !== undefined && value !== ''),
+  });
+  const whenOf = (time: string | undefined): string | undefined => time && whenText(time);
+  return [
+    { heading: `Letter ${details.id}` },
+    part(
+      facts(
+        ['Function', details.function],
+        ['Kind', details.kind],
+        ['What happened', whatHappened(details)],
+        ['What to do', { text: details.remedy, tone: 'todo' }],
+      ),
+    ),
+    part(
+      facts(
+        ['Call', failure?.operation],
+        ['Answer', [failure?.status, failure?.title].filter((each) => each !== undefined).join(' ')],
+        ['In its words', failure?.detail],
+        ['Problem type', failure?.type],
+        ['It requires', failure?.required],
+        ['Request id', failure?.requestId],
+        ['Attempts', failure?.attempts],
+        ['First attempt', whenOf(failure?.firstAt)],
+        ['Last attempt', whenOf(failure?.lastAt)],
+        ['Letter since', whenText(details.sentAt)],
+        [
+          'Replays',
+          replays >= replayedOften ? `${replays}: find the cause before you replay it again` : replays,
+        ],
+        ['From', details.source],
+        ['Original try', whenOf(history?.firstAt)],
+        ...(history?.deeds ?? []).map(({ what, at, by, why, kind, original }): [string, string] => [
+          what === 'edited' ? 'Edited' : 'Replayed',
+          `${at} by ${by}, then ${kind}${why === undefined ? '' : `: ${why}`}${original === undefined ? '' : ` (original: ${original})`}`,
+        ]),
+        ...Object.entries(details.attributes).map(([name, value]): [string, string] => [
+          'Attribute',
+          `${name}: ${value}`,
+        ]),
+      ),
+    ),
+    part(
+      {
+        tone: 'quiet',
+        text: details.revealed ? 'Message' : 'Message, without personal data',
+        ...(!details.revealed && {
+          command: `letters show ${details.id.slice(0, 8)} --reveal --reason <why>`,
+        }),
+      },
+      { document: details.message, label: 'Message' },
+    ),
+  ];
+};

@@ -1,0 +1,349 @@
+import {
+  isProbed,
+  lacksRight,
+  letterUseOf,
+  replayedOften,
+  type UndecidedKind,
+  undecidedKinds,
+} from '../../message/failure-kinds.ts';
+import { plain } from '../../runtime/privacy/printable.ts';
+import type { ConnectionReport } from '../../stage/connection/check.ts';
+import type { PausedFunction } from '../../stage/pause.ts';
+import type { Plan, PlannedGroup } from '../messages/replay/plan.ts';
+import type { ReplayResult } from '../messages/replay/replay.ts';
+import type { Canary, CauseCounts, OutcomeCounts, ReplayCounts, RunOptions } from '../messages/replay/run.ts';
+import { countOf, durationOf, numberOf } from './amounts.ts';
+import { causeColumns, groupTable, matchText, origin, remarksOnLetters } from './letters.ts';
+import { isPaused, pausedNotes } from './pause.ts';
+import { type Block, href, type Note, part, section, type Tone, table, text, type View } from './view.ts';
+
+const sum = (groups: Pick<PlannedGroup, 'letters'>[]): number =>
+  groups.reduce((total, { letters }) => total + letters, 0);
+
+/** Letters of a plan with the same action for the same reason. Consecutive sections may have the same title. */
+const planSection = (title: [one: string, many: string], groups: PlannedGroup[], ...notes: View): Block =>
+  section(countOf(sum(groups), ...title), groupTable(title[1], groups), ...notes);
+
+const planSections = (plan: Plan, report: ConnectionReport | undefined): View => {
+  const { send, unchecked, uncertain, unknownSource } = plan;
+  const isRightMissing = send.some(({ kind }) => lacksRight(kind));
+  const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
+  return [
+    planSection(
+      ['will be sent', 'will be sent'],
+      send,
+      ...causesToRemove(send),
+      isRightMissing &&
+        report?.reachable === true && {
+          tone: 'plain',
+          text: 'The probe cannot tell whether the missing right is granted; the canary will.',
+        },
+      unchecked > 0 && {
+        tone: 'plain',
+        text: `${countOf(unchecked, 'invalid letter was', 'invalid letters were')} not read for this plan. Before one is sent, its message is checked, and it stays a letter if its function would still refuse it.`,
+      },
+    ),
+    ...[...blocked.values()].map((groups) =>
+      planSection(
+        ['cannot succeed yet, and stays where it is', 'cannot succeed yet, and stay where they are'],
+        groups,
+        { tone: 'warn', text: sentenceOf(groups[0]?.why ?? '') },
+        { tone: 'todo', text: plain(groups[0]?.todo ?? '') },
+        editLinks(groups),
+      ),
+    ),
+    uncertain.length > 0 &&
+      planSection(
+        ['needs your decision, and stays where it is', 'need your decision, and stay where they are'],
+        uncertain,
+        ...decisionNotes(uncertain),
+      ),
+    unknownSource > 0 &&
+      section(
+        countOf(
+          unknownSource,
+          'is not from this deployment: it has no queue to go to',
+          'are not from this deployment: they have no queue to go to',
+        ),
+      ),
+  ];
+};
+
+const sentenceOf = (why: string): string => why.charAt(0).toUpperCase() + why.slice(1);
+
+const maxRemedies = 20;
+
+/** What people have to do before the letters are sent. Causes with the same remedy are one. */
+const causesToRemove = (groups: readonly PlannedGroup[]): View => {
+  const remedies = Map.groupBy(
+    groups.filter(({ kind }) => !isProbed(kind)),
+    ({ remedy }) => plain(remedy),
+  );
+  if (remedies.size === 0) return [];
+  return [
+    { tone: 'plain', text: 'Each cause must be gone before you agree:' },
+    ...[...remedies].slice(0, maxRemedies).map(
+      ([remedy, each]): Note => ({
+        ...{ tone: 'todo', text: `${each.map(({ cause }) => cause).join(', ')}: ${remedy}` },
+      }),
+    ),
+    remedies.size > maxRemedies && {
+      tone: 'plain',
+      text: `… and ${numberOf(remedies.size - maxRemedies)} more`,
+      command: 'letters groups',
+    },
+  ];
+};
+
+/** To correct what is invalid. */
+const editLinks = (groups: PlannedGroup[]): Block => ({
+  links: groups
+    .filter(({ kind }) => letterUseOf(kind) === 'correct')
+    .map(({ cause, letters, function: name }) => ({
+      ...{ text: `Edit ${countOf(letters, 'letter')} of ${name}`, to: href('/edit', { cause }) },
+      isChange: true,
+    })),
+});
+
+type Decision = { why: string; todo: string; look(cause: string): string };
+
+const decisions: Record<UndecidedKind, Decision> = {
+  uncertain: {
+    why: 'It is not known whether the uncertain messages were done, and doing them twice does harm. Check each on the platform.',
+    todo: 'Discard those that were done; a replay that includes uncertain letters sends those that were not.',
+    look: (cause) => `letters verify --cause ${cause}`,
+  },
+  outdated: {
+    why: 'Something newer may have been done after the outdated messages. Check each on the platform.',
+    todo: 'Discard those that something newer has replaced; a replay that includes uncertain letters sends the others.',
+    look: (cause) => `letters list --cause ${cause}`,
+  },
+};
+
+/** What a person has to check, by kind, and what sends letters of one cause once they are checked. */
+const decisionNotes = (uncertain: PlannedGroup[]): View =>
+  undecidedKinds.flatMap((kind): View => {
+    const groups = uncertain.filter((group) => group.kind === kind);
+    const { why, todo, look } = decisions[kind];
+    if (groups.length === 0) return [];
+    return [
+      { tone: 'plain', text: why },
+      { tone: 'todo', text: todo, to: href('/uncertain', { kind }) },
+      ...groups.flatMap(
+        ({ cause }): View => [
+          { lead: 'To look', command: look(cause) },
+          {
+            lead: 'Once those that were done are discarded',
+            command: `letters replay --cause ${cause} --include-uncertain`,
+          },
+        ],
+      ),
+    ];
+  });
+
+const probeNotes = (report: Pick<ConnectionReport, 'problems'> | undefined): View => {
+  if (report === undefined)
+    return [
+      {
+        tone: 'plain',
+        text: 'The platform was not asked, because PLATFORM_URL is not set. The canary will show what still fails.',
+      },
+    ];
+  if (report.problems.length === 0)
+    return [{ tone: 'good', text: "The platform answers, and accepts the service's credential." }];
+  return report.problems.map(({ what }) => ({ tone: 'bad', text: plain(what) }));
+};
+
+export const runSentence = (
+  { send }: Pick<Plan, 'send'>,
+  { canary: asked, waitSeconds, rate, stopAfter }: Omit<RunOptions, 'rate'> & { rate?: number },
+): string => {
+  const letters = sum(send);
+  const canary = asked === 0 ? 0 : Math.max(asked, send.length);
+  const left = Math.max(0, letters - canary);
+  const outcomes = `waits up to ${waitSeconds} s for ${letters === 1 ? 'its outcome' : 'their outcomes'}`;
+  if (canary > 0 && left === 0) return `Sends ${countOf(letters, 'letter')}, and ${outcomes}.`;
+  const first =
+    canary > 0 ? `Sends ${numberOf(canary)} first, at least one of each cause, and ${outcomes}` : '';
+  const then =
+    left > 0
+      ? `${canary > 0 ? 'then sends ' : 'Sends '}${numberOf(left)}${rate === undefined ? '' : ` at ${rate} a second (${durationOf(left / rate)})`}`
+      : '';
+  return `${[first, then].filter(Boolean).join(', ')}. Stops when ${stopAfter} in a row come back with the same error.`;
+};
+
+const canarySentence = ({ letters, cameBack, waits, undecided, seconds }: Canary): string => {
+  const [back, waiting] = [sum(cameBack), sum(waits)];
+  const parts = [
+    `${letters - back - waiting - undecided} went through`,
+    ...(back > 0 ? [`${back} came back`] : []),
+    ...(waiting > 0 ? [`${waiting} wait`] : []),
+    ...(undecided > 0 ? [`${undecided} have no outcome yet`] : []),
+  ];
+  return `Canary of ${letters}: ${parts.join(', ')} (after ${Math.round(seconds)} s)`;
+};
+
+/** The outcomes so far, and about how long the sending of the rest takes. */
+export const outcomesText = (counts: OutcomeCounts, { rate }: Pick<RunOptions, 'rate'>): string => {
+  const { sent, through, cameBack, waits, unknown, setAside, notTried } = counts;
+  const parts = [
+    `${numberOf(through)} went through`,
+    ...(cameBack > 0 ? [`${numberOf(cameBack)} came back`] : []),
+    ...(waits > 0 ? [countOf(waits, 'waits', 'wait')] : []),
+    ...(unknown > 0 ? [countOf(unknown, 'has no outcome yet', 'have no outcome yet')] : []),
+  ];
+  const rest = [
+    ...(setAside > 0
+      ? [`${countOf(setAside, 'is', 'are')} set aside, because the canary of the cause failed`]
+      : []),
+    ...(notTried > 0
+      ? [`${countOf(notTried, 'was', 'were')} not sent yet (${durationOf(notTried / rate)})`]
+      : []),
+  ];
+  return `${[`Of ${numberOf(sent)} sent, ${parts.join(', ')}`, ...rest].join('; ')}.`;
+};
+
+type Ended = Pick<ReplayResult, 'stoppedBecause' | 'backLater'> & { counts: ReplayCounts };
+
+export const endNote = ({ counts, stoppedBecause }: Ended): Note => {
+  if (stoppedBecause !== undefined) return { tone: 'bad', text: `Stopped: ${plain(stoppedBecause)}.` };
+  const { sent, through, setAside, notTried, gone, failed, undeleted } = counts;
+  return through === sent && setAside + notTried + gone + failed.length + undeleted.length === 0
+    ? { tone: 'good', text: 'Done.' }
+    : { tone: 'warn', text: 'Ended. Not all letters went through.' };
+};
+
+/** Further results for letters. */
+export const resultNotes = ({ counts, backLater = 0 }: Ended): View => {
+  const { gone, stillInvalid, failed, undeleted } = counts;
+  const notes: { count: number; tone: Tone; one: string; many: string; command?: string }[] = [
+    {
+      ...{ count: gone, tone: 'plain' },
+      one: 'letter was no longer in the queue, or another operator had it in hand',
+      many: 'letters were no longer in the queue, or another operator had them in hand',
+    },
+    {
+      ...{ count: stillInvalid, tone: 'warn', command: 'letters groups --kind invalid' },
+      one: 'letter was not sent, because its function would still refuse it',
+      many: 'letters were not sent, because their functions would still refuse them',
+    },
+    {
+      ...{ count: failed.length, tone: 'bad' },
+      one: `letter could not be sent, and stays a letter (${failed[0]?.reason})`,
+      many: `letters could not be sent, and stay letters (${failed[0]?.reason})`,
+    },
+    {
+      ...{ count: undeleted.length, tone: 'warn' },
+      one: 'letter was sent, but stays a letter as well. If you replay it again, the ledger recognizes it as a duplicate',
+      many: 'letters were sent, but stay letters as well. If you replay them again, the ledger recognizes them as duplicates',
+    },
+    {
+      ...{ count: backLater, tone: 'plain' },
+      one: 'letter becomes visible again by itself when its lease ends',
+      many: 'letters become visible again by themselves when their lease ends',
+    },
+  ];
+  return notes.flatMap(({ count, tone, one, many, command }) =>
+    count > 0 ? [{ tone, text: countOf(count, one, many), ...(command && { command }) }] : [],
+  );
+};
+
+/** What is sent to a function that gets no messages stays on its queue. */
+export const pausedView = (paused: readonly PausedFunction[] = []): View =>
+  paused.filter(isPaused).flatMap((each) => [
+    ...pausedNotes(each),
+    {
+      tone: 'warn',
+      text: `The letters of ${each.function} would wait on its queue, and have no outcome until it is resumed.`,
+    },
+  ]);
+
+/** `paused`: the functions among those it would send to that get no messages. */
+export const planView = (
+  plan: Plan,
+  report: ConnectionReport | undefined,
+  paused?: readonly PausedFunction[],
+): View => [
+  { heading: matchText(plan.matching) },
+  ...planSections(plan, report),
+  part(...pausedView(paused)),
+  part(
+    plan.unknownSource > 0 && { command: 'letters list --kind unknown-source' },
+    plan.replayedOften > 0 && {
+      tone: 'warn',
+      text: `${countOf(plan.replayedOften, 'letter')} to send had ${replayedOften} replays or more`,
+      command: `letters list --min-replays ${replayedOften}`,
+    },
+    ...probeNotes(report),
+    ...remarksOnLetters(plan),
+  ),
+];
+
+export const canaryView = (canary: Canary): View => [
+  text(canarySentence(canary)),
+  groupTable('What came back or waits', [...canary.cameBack, ...canary.waits]),
+];
+
+const unsent: Partial<Record<ReplayResult['ended'], string>> = {
+  planned: 'This was only the plan.',
+  nothing: 'There is nothing to send.',
+  declined: 'Nothing was changed.',
+};
+
+/** Columns that are shown if one of their numbers is not zero. */
+const unlucky: [title: string, count: (cause: CauseCounts) => number][] = [
+  ['Came back', ({ cameBack }) => cameBack],
+  ['Waits', ({ waits }) => waits],
+  ['Unknown', ({ unknown }) => unknown],
+  ['Not tried', ({ setAside, notTried }) => setAside + notTried],
+];
+
+/** The end of a run, and for each cause the letters that were sent, went through, came back and were not tried. */
+export const resultView = ({
+  counts,
+  ended,
+  ...more
+}: Pick<ReplayResult, 'counts' | 'ended' | 'stoppedBecause' | 'backLater'>): View => {
+  if (counts === undefined) return [text(unsent[ended])];
+  const { byCause, cameBackAs, waitFor } = counts;
+  return [
+    endNote({ counts, ...more }),
+    table('The outcome of each cause', byCause, {
+      Sent: ({ sent }) => sent,
+      Through: ({ through }) => through,
+      ...Object.fromEntries(unlucky.filter(([, count]) => byCause.some((cause) => count(cause) > 0))),
+      ...origin,
+      ...causeColumns,
+    }),
+    ...byCause.flatMap((cause) =>
+      nextOf(cause, { cameBackAs, isStopped: more.stoppedBecause !== undefined }),
+    ),
+    cameBackAs.length > 0 &&
+      section('They came back as:', groupTable('They came back as', cameBackAs), ...remediesOf(cameBackAs)),
+    waitFor.length > 0 && section('They wait for:', groupTable('They wait for', waitFor)),
+    ...resultNotes({ counts, ...more }),
+  ];
+};
+
+/** Each once. */
+const remediesOf = (groups: readonly { remedy: string }[]): Note[] =>
+  [...new Set(groups.map(({ remedy }) => remedy))].map((remedy) => ({ tone: 'todo', text: remedy }));
+
+const nextOf = (
+  { cameBack, waits, unknown, setAside, notTried, function: name, cause: id }: CauseCounts,
+  { cameBackAs, isStopped }: Pick<ReplayCounts, 'cameBackAs'> & { isStopped: boolean },
+): View => {
+  const isThere = setAside > 0 || cameBackAs.some(({ cause }) => cause === id);
+  const unknownText = isStopped
+    ? `${numberOf(unknown)} of ${name} had no outcome yet when the run stopped`
+    : `${numberOf(unknown)} of ${name} have no outcome yet: it may be paused, or fail`;
+  return [
+    isThere && { lead: 'What to do about them', command: `letters groups --cause ${id}` },
+    waits > 0 && {
+      ...{ tone: 'plain', to: href('/waiting', { function: name }) },
+      ...{ text: `${numberOf(waits)} of ${name} wait`, command: 'waiting' },
+    },
+    unknown > 0 && { tone: 'warn', to: '/', text: unknownText, command: 'status' },
+    cameBack + setAside === 0 && notTried > 0 && { command: `letters replay --cause ${id}` },
+  ];
+};

@@ -1,0 +1,507 @@
+import {
+  type FailureKind,
+  letterUseOf,
+  needsDecision,
+  needsPerson,
+  type UndecidedKind,
+  undecidedKinds,
+} from '../../message/failure-kinds.ts';
+import { plain } from '../../runtime/privacy/printable.ts';
+import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
+import { type ConnectionReport, minuteOf, skewOf } from '../../stage/connection/check.ts';
+import { needsRole } from '../../stage/roles.ts';
+import { type DeployedVersion, versionText } from '../../stage/version.ts';
+import type { Group } from '../messages/letters/groups.ts';
+import type { WaitingGroup } from '../messages/waiting/waiting.ts';
+import type { OptionFacts, PaceStatus, QueueStatus, Status } from '../reviews/status.ts';
+import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
+import { adviceOf, causeText, firstAction, kindTone, remarksOnLetters } from './letters.ts';
+import { isPaused, pausedNotes, resumeForm } from './pause.ts';
+import { revealCommand } from './verify.ts';
+import {
+  type Block,
+  type Cell,
+  href,
+  type Note,
+  section,
+  type Tone,
+  table,
+  text,
+  type View,
+} from './view.ts';
+import { canBeWoken, remarksOn, secretsView, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
+
+/** What an option tells of a stage. */
+export type OptionStatus = OptionFacts & {
+  /** For “What to do first”. */
+  first: View;
+  /** Further sections. */
+  sections: View;
+  /** What could not be read, as a sentence: without it, nobody may say that all is well. */
+  unknown?: string;
+};
+
+/** The known state of the connection to the platform, without its problems. */
+export const connectionNotes = (report: ConnectionReport | undefined): View =>
+  report === undefined
+    ? [
+        {
+          tone: 'plain',
+          text: 'The platform was not asked, because its address is not known: PLATFORM_URL is not set.',
+        },
+      ]
+    : [...healthNotes(report), ...concernNotes(report)];
+
+const healthNotes = (report: ConnectionReport): [platform: Note, credential: Note, versions: Note] => {
+  const { reachable, platform, versions } = report;
+  const known = versions.map(({ component, version }) => `${component} ${version}`).join(', ');
+  return [
+    {
+      tone: reachable ? 'good' : 'bad',
+      text: `${reachable ? 'The platform answers' : 'The platform does not answer'}: ${platform}`,
+    },
+    credentialNote(report),
+    {
+      tone: versions.every(({ supported }) => supported !== false) ? 'good' : 'bad',
+      text: `Versions in use: ${known}`,
+    },
+  ];
+};
+
+/** Reading proves nothing about changes: some platforms accept a key for GET that they refuse for a change. */
+const credentialNote = (report: ConnectionReport): Note => {
+  const { credentialAccepted, isCredentialForbidden, changes } = report;
+  const note = (tone: Tone, text: string): Note => ({ tone, text });
+  if (credentialAccepted === false) return note('bad', 'It refuses the service’s credential');
+  if (changes?.refused === 'yes')
+    return note(
+      'bad',
+      `${credentialAccepted ? 'It accepts the service’s credential for reading, but' : 'It'} has refused it for changes since ${minuteOf(changes.since)}`,
+    );
+  if (isCredentialForbidden)
+    return note(
+      'unknown',
+      `Its answer to the service’s credential was not looked at. ${needsRole('operator')}`,
+    );
+  if (credentialAccepted === undefined)
+    return note('unknown', 'It is not known whether it accepts the service’s credential');
+  if (changes?.refused === 'untried')
+    return note(
+      'unknown',
+      `It accepts the service’s credential for reading. For changes, it refused the one that the secret held until ${minuteOf(changes.last)}; the new one was not tried yet`,
+    );
+  if (changes?.refused === 'no')
+    return note('good', 'It accepts the service’s credential, and has not refused it for a change lately');
+  return note('unknown', 'It accepts the service’s credential for reading. For changes, this is not known');
+};
+
+const concernNotes = ({
+  clockSkewSeconds = 0,
+  authorizationDays,
+}: Pick<ConnectionReport, 'clockSkewSeconds' | 'authorizationDays'>): View => [
+  Math.abs(clockSkewSeconds) >= 2 && { tone: 'plain', text: `Its clock is ${skewOf(clockSkewSeconds)} ours` },
+  authorizationDays !== undefined && {
+    tone: 'plain',
+    text: `A person must authorize again in ${countOf(Math.max(0, authorizationDays ?? 0), 'day')}`,
+  },
+];
+
+/** The platform's budget, and what is left of it. */
+const windowText = (window: PaceStatus['window']): string => {
+  if (window === undefined) return 'The platform’s budget is not known.';
+  if (window === 'none') return 'The platform does not report a budget.';
+  const { remaining, endsMs, budget, used } = window;
+  const renewed = `it is renewed in ${Math.max(0, Math.ceil((endsMs - Date.now()) / 1000))} s`;
+  return budget === undefined || used === undefined
+    ? `The platform’s budget: ${numberOf(remaining)} credits are left; ${renewed}.`
+    : `The platform’s budget: ${numberOf(budget)} credits, of which ${numberOf(used)} (${partOf(used, budget)}) are used; ${renewed}.`;
+};
+
+const paceView = ({ window, calls, sinceMs }: PaceStatus): View => {
+  if (calls === undefined) return [text(`${windowText(window)} The calls of functions are not known.`)];
+  if (calls.length === 0)
+    return [text(`${windowText(window)} No function has called the platform since ${hourOf(sinceMs)}.`)];
+  const rows = [...Map.groupBy(calls, ({ priority }) => priority)].flatMap(([priority, each]) => [
+    { name: priority as string, each },
+    ...each.map((one) => ({ name: `  ${one.function}`, each: [one] })),
+  ]);
+  const sumOf = (each: readonly CallCount[], what: 'calls' | 'refused'): number =>
+    each.reduce((sum, one) => sum + one[what], 0);
+  return [
+    text(windowText(window)),
+    table('Calls to the platform', rows, {
+      [`Calls since ${hourOf(sinceMs)}`]: ({ name }) => name,
+      All: ({ each }) => sumOf(each, 'calls'),
+      Refused: ({ each }) => ({ count: sumOf(each, 'refused'), of: sumOf(each, 'calls') }),
+    }),
+  ];
+};
+
+/** `12:05 UTC`. */
+const hourOf = (ms: number): string => `${new Date(ms).toISOString().slice(11, 16)} UTC`;
+
+const pausesUnknown = 'It is not known whether functions are paused.';
+
+/** Why messages wait, as the functions report it. For functions without a report, the probe of the platform may have found the reason. */
+const waitingTexts = ({
+  queues,
+  connection,
+  waiting,
+}: Pick<Status, 'queues' | 'connection' | 'waiting'>): string[] => {
+  const count = queues.reduce((sum, { inFlight, delayed }) => sum + inFlight + delayed, 0);
+  const told = waiting.reduce((sum, { messages, due, unknown }) => sum + messages - due - unknown, 0);
+  const why =
+    connection === undefined
+      ? 'The cause is not known, because the platform was not asked.'
+      : connection.waitingFor
+        ? `They wait (${connection.waitingFor.kind}): ${plain(connection.waitingFor.why)}.`
+        : 'A probe of the platform found no cause: they are being handled, or are tried again within 30 minutes. If single calls are refused, the log of the function shows why.';
+  const others = Math.max(0, count - told);
+  const flying = `${countOf(count, 'message is', 'messages are')} in flight.`;
+  if (waiting.length === 0) return count === 0 ? ['Nothing waits.'] : [`${flying} ${why}`];
+  return [
+    ...remarksOn(waiting),
+    ...(others > 0
+      ? [
+          `${flying} ${countOf(others, 'is', 'are')} being handled, or ${others === 1 ? 'waits' : 'wait'} for ${others === 1 ? 'its' : 'their'} turn to call the platform.`,
+        ]
+      : []),
+  ];
+};
+
+/** The whole status, with the actions for a person first. */
+export const statusView = (status: Status<OptionStatus>): View => {
+  const { connection, pace, waiting } = status;
+  return [
+    { title: 'What to do first', isFirst: true, part: firstOf(status) },
+    section(
+      'Platform',
+      ...connectionNotes(connection),
+      connection?.scopes && text(`Scopes asked for: ${connection.scopes.join(' ')}`),
+    ),
+    section('Pace', ...paceView(pace)),
+    section('Queues', ...queuesView(status)),
+    ...status.options.flatMap(({ sections }) => sections),
+    ...(status.deployed === undefined ? [] : [section('Version', ...versionView(status.deployed))]),
+    section(
+      waitText(waiting.reduce((sum, { messages }) => sum + messages, 0)),
+      waitingGroupTable(waiting),
+      ...waitingTexts(status).map((each) => text(each)),
+      ...(waiting.length === 0 ? [] : [{ lead: 'One by one', command: 'waiting' }, ...wakeCommands(waiting)]),
+    ),
+    lettersSection(status.letters),
+  ];
+};
+
+const versionView = ({ version, commit, is, command }: DeployedVersion): View => {
+  const here = versionText(command);
+  if (version === undefined)
+    return [
+      {
+        tone: 'warn',
+        text: `What is deployed does not state its version: it was set back by \`serverless rollback\`, or is older than 1.0.0. This command is ${here}`,
+      },
+      {
+        tone: 'todo',
+        text: 'Deploy a release again, of 1.0.0 or later. If it is a local stack, end `npm run local`, and start it again.',
+      },
+    ];
+  const there = versionText({ version, commit });
+  if (is === 'same') return [text(`Deployed: ${there}, the version of this command.`)];
+  const way = { older: 'older than', newer: 'newer than', other: 'on another branch than' }[is];
+  return [
+    { tone: 'warn', text: `What is deployed, ${there}, is ${way} this command, ${here}` },
+    { tone: 'todo', text: plain(versionRemedies[is]) },
+  ];
+};
+
+const versionRemedies = {
+  older:
+    'Read CHANGELOG.md, and deploy this version with `npx serverless deploy`. If it is a local stack, end `npm run local`, and start it again.',
+  newer: 'Before you change anything, update this checkout: `git pull && npm ci`.',
+  other: 'Find out who deployed it, and run the command from that commit.',
+};
+
+/** First what stops everything, then what only a person can decide, then the largest causes. */
+const firstOf = ({ letters, ...status }: Status<OptionStatus>): View => {
+  const { connection, deployed, paused = [], waiting } = status;
+  const { groups } = letters;
+  const causes = groups.filter(({ kind }) => !needsDecision(kind));
+  const all: View = [
+    ...(deployed === undefined || deployed.is === 'same' ? [] : versionView(deployed)),
+    ...blockedView(waiting, connection?.problems ?? []),
+    ...paused.flatMap(pausedNotes),
+    ...status.options.flatMap(({ first }) => first),
+    ...atWorkView(status.atWork ?? []),
+    ...(isMoreQueued(letters) ? remarksOnLetters(letters) : []),
+    ...undecidedView(groups),
+    ...replayAllView(groups),
+    ...causes
+      .slice(0, maxCauses)
+      .flatMap((group) => firstOfCause(group, isOneOfMany(groups) && isReplayed(group))),
+    ...otherCausesView(causes.slice(maxCauses)),
+  ];
+  if (all.length > 0) return all;
+  if (waiting.length > 0) return [text('Nothing: messages that wait continue by themselves.')];
+  const unknown = status.options.flatMap((each) => each.unknown ?? []);
+  if (unknown.length === 0 && connection && credentialNote(connection).tone === 'good')
+    return [{ tone: 'good', text: 'Nothing. All is well.' }];
+  const why = unknown.length > 0 ? unknown.join(' ') : 'See “Platform”.';
+  return [{ tone: 'unknown', text: `Nothing, as far as is known. ${why}` }];
+};
+
+const maxCauses = 3;
+
+/** The smaller causes, which are told elsewhere. */
+const otherCausesView = (groups: readonly Group[]): View => {
+  if (groups.length === 0) return [];
+  const told = `${countOf(groups.length, 'more cause', 'more causes')} of ${countOf(lettersOf(groups), 'letter')}`;
+  return [
+    text(`And ${told}.`),
+    { lead: 'All causes, and what to do', command: 'letters groups' },
+    { links: [{ text: `See ${told}`, to: '/causes' }] },
+  ];
+};
+
+const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { letters }) => sum + letters, 0);
+
+const lookLink = (kind: string): Block => ({
+  links: [{ text: 'Look, then decide', to: href('/uncertain', { kind }) }],
+});
+
+/** What can be looked up, and what cannot. */
+const undecidedNotes: Record<UndecidedKind, (need: string) => View> = {
+  uncertain: (need) => [
+    { tone: 'bad', text: need, to: '/uncertain' },
+    { lead: 'To look on the platform', command: 'letters verify' },
+    { lead: 'For those that stay unclear', command: revealCommand('') },
+  ],
+  outdated: (need) => [
+    {
+      tone: 'bad',
+      to: '/uncertain',
+      text: `${need}: something newer may have been done since (outdated)`,
+    },
+    { lead: 'To compare with what the platform holds', command: 'letters list --kind outdated' },
+  ],
+};
+
+const undecidedView = (groups: readonly Group[]): View =>
+  undecidedKinds.flatMap((each): View => {
+    const letters = lettersOf(groups.filter(({ kind }) => kind === each));
+    if (letters === 0) return [];
+    const need = `${countOf(letters, 'letter needs', 'letters need')} your decision`;
+    return [...undecidedNotes[each](need), lookLink(each)];
+  });
+
+/** What the probe found, and what messages wait for until a person acts: causes with the same remedy are one. */
+export const blockedView = (
+  waiting: readonly WaitingGroup[],
+  problems: ConnectionReport['problems'],
+): View => {
+  const blocked = Map.groupBy(
+    waiting.filter(({ kind }) => needsPerson(kind as FailureKind)),
+    // Of several secrets, some may be changed already.
+    ({ remedy, bySecret = [], mendedMs }) =>
+      bySecret.length > 1 && mendedMs !== undefined ? `changed: ${remedy}` : remedy,
+  );
+  const found = Map.groupBy(problems, ({ remedy }) => remedy);
+  return [...new Set([...found.keys(), ...blocked.keys()])].flatMap((key): View => {
+    const groups = blocked.get(key) ?? [];
+    const [group] = groups;
+    const told = found.get(key)?.map(({ what }) => what) ?? [group?.error ?? ''];
+    const what = plain(told.join('; ').replace(/\.$/, ''));
+    // A probe that still meets it knows better.
+    const mendedMs = groups.every((each) => each.mendedMs !== undefined) ? group?.mendedMs : undefined;
+    if (mendedMs !== undefined && !found.has(key)) return mendedView(groups, mendedMs);
+    const todo: Note = { tone: 'todo', text: plain(group?.remedy ?? key) };
+    if (group === undefined) return [{ tone: 'bad', text: what }, todo];
+    return [
+      { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
+      todo,
+      ...secretsView(groups, wakeStep(groups, 'Once the cause is gone')),
+    ];
+  });
+};
+
+/** The secrets were changed after the last try: the messages go on with their next one, or when they are woken. */
+const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => {
+  const isHidden = groups.some(canBeWoken);
+  const then = isHidden
+    ? ': wake what waits for it.'
+    : groups.some(({ due }) => due > 0)
+      ? '. What waits for it is due.'
+      : '. It is not known whether anything still waits for it.';
+  return [
+    {
+      ...{ tone: isHidden ? 'todo' : 'plain', to: waitingScreen(groups) },
+      text: `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago${then} ${blockedText(groups)}`,
+    },
+    ...wakeStep(groups),
+  ];
+};
+
+const secretsText = (groups: readonly WaitingGroup[]): string => {
+  const secrets = new Set(groups.flatMap(({ bySecret = [] }) => bySecret.map(({ secret }) => secret)));
+  return secrets.size < 2
+    ? 'secret of a refused credential was'
+    : `secrets of ${numberOf(secrets.size)} refused credentials were`;
+};
+
+const functionsOf = (groups: readonly WaitingGroup[]): string[] => [
+  ...new Set(groups.map(({ function: name }) => name)),
+];
+
+const waitingScreen = (groups: readonly WaitingGroup[]): string =>
+  href('/waiting', { function: functionsOf(groups), kind: groups[0]?.kind });
+
+const wakeCommand = (groups: readonly WaitingGroup[]): string =>
+  `waiting wake --kind ${groups[0]?.kind} --function ${functionsOf(groups).join(' ')}`;
+
+const wakeStep = (groups: readonly WaitingGroup[], lead?: string): View => {
+  if (!groups.some(canBeWoken)) return [];
+  const messages = groups.reduce((sum, group) => sum + group.messages, 0);
+  const functions = functionsOf(groups);
+  return [
+    { command: wakeCommand(groups), ...(lead && { lead }) },
+    {
+      ...{ action: '/wake', hidden: { function: functions, kind: groups[0]?.kind ?? '' } },
+      buttons: [{ text: `Wake ${countOf(messages, 'message')} of ${functions.join(', ')}` }],
+    },
+  ];
+};
+
+/** `3 messages of grade-push wait for it (credentials), the oldest for 20 min; last tried 2 min ago`. */
+const blockedText = (groups: readonly WaitingGroup[]): string => {
+  const messages = groups.reduce((sum, group) => sum + group.messages, 0);
+  const oldest = ageOf(Math.min(...groups.map(({ oldestMs }) => oldestMs)));
+  const last = ageOf(Math.max(...groups.map(({ lastMs }) => lastMs)));
+  return `${countOf(messages, 'message')} of ${functionsOf(groups).join(', ')} ${messages === 1 ? 'waits' : 'wait'} for it (${groups[0]?.kind}), the oldest for ${oldest}; last tried ${last} ago`;
+};
+
+const atWorkView = (commands: NonNullable<Status['atWork']>): View =>
+  commands.flatMap(
+    ({ command, who, at, counts: { planned = 0 } }): View => [
+      {
+        tone: 'plain',
+        to: '/runs',
+        text: `${plain(command)} by ${plain(who)}${planned > 0 ? ` (${numberOf(planned)} planned)` : ''} began ${ageOf(Date.parse(at))} ago and has not ended. It is at work, or was cut off`,
+      },
+      { lead: 'To see whether it has ended', command: 'status' },
+    ],
+  );
+
+const isMoreQueued = ({ listed, queued }: Status['letters']): boolean => queued > (listed ?? queued);
+
+/** The fewest causes for which one replay of all is quicker than one of each. */
+const severalCauses = 2;
+
+/** The others are left to people, as their messages cannot be sent as they are. */
+const isReplayed = ({ kind }: Group): boolean => (letterUseOf(kind) ?? 'replay') === 'replay';
+
+const isOneOfMany = (groups: readonly Group[]): boolean => groups.filter(isReplayed).length >= severalCauses;
+
+/** One replay tries each cause by itself. What it leaves to people is said before. */
+const replayAllView = (groups: readonly Group[]): View => {
+  if (!isOneOfMany(groups)) return [];
+  const [sent, others] = [groups.filter(isReplayed), groups.filter((each) => !isReplayed(each))];
+  const left = [...Map.groupBy(others, ({ kind }) => kind)].map(
+    ([kind, each]) => `${numberOf(lettersOf(each))} ${kind}`,
+  );
+  const leaves = left.length === 0 ? '' : ` It leaves ${left.join(', ')} to you.`;
+  const count = countOf(lettersOf(sent), 'letter');
+  return [
+    {
+      tone: 'todo',
+      text: `The quickest way, once the causes below are gone: one replay of ${count} with ${numberOf(sent.length)} causes. Each cause is tried with a few letters first.${leaves}`,
+    },
+    { lead: 'To replay all causes', command: 'letters replay' },
+    { action: '/replay', isHarmless: true, buttons: [{ text: `Plan a replay of ${count}` }] },
+  ];
+};
+
+/** `isSentWithAll`: the replay of all causes sends it, too. */
+const firstOfCause = (group: Group, isSentWithAll: boolean): View => {
+  const { letters, kind, function: name, cause, newestMs } = group;
+  return [
+    {
+      ...{ tone: kindTone(kind), to: `/causes#${cause}` },
+      text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
+    },
+    ...adviceOf(group, isSentWithAll ? [] : firstAction(group, { cause }), { isShort: true }),
+  ];
+};
+
+const queuesView = ({ queues, letters, paused }: Pick<Status, 'queues' | 'letters' | 'paused'>): View => {
+  const { counts, groups } = letters;
+  const oldestMs = groups.length === 0 ? undefined : Math.min(...groups.map((group) => group.oldestMs));
+  const all: QueueStatus[] = [...queues, { function: 'dead-letters', ...counts, oldestMs }];
+  const isStopped = (name: string): boolean =>
+    paused?.some((each) => each.function === name && isPaused(each)) ?? false;
+  return [
+    table('Queues', all, {
+      Queue: ({ function: name }) => name,
+      Visible: ({ visible }) => visible,
+      'In flight': ({ inFlight }) => inFlight,
+      Delayed: ({ delayed }) => delayed,
+      'Oldest seen': (queue) => ({ sinceMs: queue.oldestMs }),
+      Deliveries: ({ function: name }) =>
+        name === 'dead-letters' || paused === undefined
+          ? ''
+          : isStopped(name)
+            ? { text: 'paused', tone: 'bad' }
+            : 'on',
+      Change: ({ function: name }) => (name === 'dead-letters' ? '' : deliveryForm(name, isStopped(name))),
+    }),
+    paused === undefined && text(pausesUnknown),
+  ];
+};
+
+const deliveryForm = (name: string, isStopped: boolean): Cell =>
+  isStopped
+    ? resumeForm(name, 'Resume')
+    : {
+        ...{ action: '/pause', hidden: { function: name }, summary: 'pause' },
+        ...{ fields: [{ reason: 'required' }], buttons: [{ text: `Pause ${name}` }] },
+      };
+
+const lettersSection = (letters: Status['letters']): Block => {
+  const kinds = byKind(letters.groups);
+  return section(
+    countOf(
+      kinds.reduce((sum, kind) => sum + kind.letters, 0),
+      'letter',
+    ),
+    letters.unread !== undefined && { tone: 'bad', text: letters.unread ?? '' },
+    table(
+      'Letters by kind',
+      kinds,
+      {
+        Letters: (each) => each.letters,
+        Kind: ({ kind }) => ({
+          ...{ text: kind, tone: kindTone(kind), badge: true, to: href('/letters', { kind }) },
+        }),
+        Oldest: ({ oldestMs }) => ({ sinceMs: oldestMs }),
+        Newest: ({ newestMs }) => ({ sinceMs: newestMs }),
+      },
+      { empty: letters.unread === undefined ? 'There are no dead letters.' : '', hasBars: true },
+    ),
+    ...(isMoreQueued(letters) ? [] : remarksOnLetters(letters)),
+    ...(kinds.length === 0
+      ? []
+      : [
+          { lead: 'What to do about them', command: 'letters groups' },
+          { links: [{ text: 'By cause, and what to do', to: '/causes' }] },
+        ]),
+  );
+};
+
+const byKind = (groups: readonly Group[]) =>
+  [...Map.groupBy(groups, ({ kind }) => kind)]
+    .map(([kind, each]) => ({
+      kind,
+      letters: each.reduce((sum, { letters }) => sum + letters, 0),
+      oldestMs: Math.min(...each.map(({ oldestMs }) => oldestMs)),
+      newestMs: Math.max(...each.map(({ newestMs }) => newestMs)),
+    }))
+    .sort((one, other) => other.letters - one.letters);

@@ -1,0 +1,126 @@
+import { undecidedKinds } from '../../message/failure-kinds.ts';
+import type { LetterDetails } from '../messages/letters/show.ts';
+import type { Verified } from '../messages/verify/verify.ts';
+import { countOf, numberOf } from './amounts.ts';
+import { about, letterLink } from './letters.ts';
+import { badge, type Form, list, type Note, part, section, table, text, type View } from './view.ts';
+
+type Found = Verified['letters'][number]['found'];
+
+/** What the look's result means for an uncertain letter. */
+const verdicts: Record<Found, Note> = {
+  found: { tone: 'good', text: 'it was done, so the letter can be discarded' },
+  absent: { tone: 'warn', text: 'it was not done, so the letter can be replayed' },
+  unclear: { tone: 'bad', text: 'these letters stay' },
+};
+
+/** What the audit log says of a decision that follows from the look. */
+export const verifyReasons = {
+  found: 'verify: found on the platform',
+  absent: 'verify: not found on the platform',
+  unclear: '',
+};
+
+/** `isRevealed`: what is unclear is shown unmasked, too. */
+export const verifiedView = (
+  { letters, ...counts }: Verified,
+  name: string,
+  { isRevealed = false } = {},
+): View => {
+  if (letters.length === 0) return [text(`${name}: no letter is uncertain, or none matches.`)];
+  const unclear = letters.filter(({ found }) => found === 'unclear');
+  return [
+    part(
+      table('What was looked up', letters, {
+        Letter: ({ id }) => letterLink(id),
+        Function: (letter) => letter.function || '–',
+        ...about,
+        Found: ({ found }) => badge(found, verdicts[found].tone),
+        Why: ({ why = '' }) => why,
+        Decide: ({ id, found }) => decisionForm(id, verifyReasons[found]),
+      }),
+    ),
+    ...(['found', 'absent', 'unclear'] as const).map((found) => {
+      const { tone, text } = verdicts[found];
+      return counts[found] > 0 && { tone, text: `${counts[found]} ${found}: ${text}` };
+    }),
+    list(
+      [...Map.groupBy(unclear, ({ why = '' }) => why)].map(
+        ([why, each]) => `${numberOf(each.length)}: ${why}`,
+      ),
+    ),
+    ...deciding(unclear, isRevealed && unclear.length <= maxRevealed),
+  ];
+};
+
+/** What is masked may be what a person must look for. `which`: a filter. */
+export const revealCommand = (which: string): string =>
+  `letters verify ${which}--reveal --reason "a look at the platform"`;
+
+/** What a person does about letters that no look decides. */
+const deciding = (unclear: Verified['letters'], areRevealed: boolean): View => {
+  const ids = unclear.slice(0, maxNamed).map(({ id }) => id.slice(0, 8));
+  const [id] = ids;
+  if (id === undefined) return [];
+  return [
+    !areRevealed && { lead: 'To see what to look for', command: revealCommand(`--id ${ids.join(' ')} `) },
+    {
+      lead: 'To discard one that was done or replaced',
+      command: `letters discard --id ${id} --reason <why>`,
+    },
+    {
+      lead: 'To send one that was not',
+      command: `letters replay --id ${id} --include-uncertain --reason <why>`,
+    },
+    !areRevealed && revealForm(unclear.map((letter) => letter.id)),
+  ];
+};
+
+/** More ids would be too many to type. */
+const maxNamed = 5;
+export const maxRevealed = 20;
+
+/** Reveals the oldest of these letters together, for one reason. */
+export const revealForm = (ids: readonly string[]): Form => ({
+  ...{ action: '/uncertain/reveal', fields: [{ reason: 'required' }] },
+  hidden: { id: ids.slice(0, maxRevealed), kind: undecidedKinds },
+  summary:
+    ids.length > maxRevealed
+      ? `Reveal the oldest ${maxRevealed} to decide`
+      : `Reveal ${countOf(ids.length, 'letter')} to decide`,
+  buttons: [{ text: 'Reveal' }],
+});
+
+/** All that is needed to decide on letters: what to look for, and what each is about. `reason`: why they were revealed. */
+export const revealedView = (letters: readonly LetterDetails[], reason?: string): View => [
+  letters.length === 0 && { tone: 'warn', text: 'None of these letters can be read now.' },
+  ...letters.map((letter) =>
+    section(
+      `${letter.function}, letter ${letter.id.slice(0, 8)}`,
+      { tone: 'todo', text: letter.remedy },
+      { document: letter.message, label: `Message of ${letter.id.slice(0, 8)}` },
+      decisionForm(letter.id, reason),
+    ),
+  ),
+];
+
+/** Contains the kinds: an old screen must not decide on a letter whose kind has changed since. */
+export const decisionForm = (id: string, reason = ''): Form => ({
+  ...{
+    action: '/decide',
+    hidden: { id, kind: undecidedKinds },
+    fields: [{ reason: 'required', value: reason }],
+  },
+  buttons: [
+    { text: 'Discard: it was done', value: 'discard' },
+    { text: 'Send: it was not', value: 'send' },
+  ],
+});
+
+/** Letters that were there at the time of the look, and are gone now. */
+export const goneNotes = (count: number): View => [
+  count > 0 && {
+    tone: 'plain',
+    text: `${countOf(count, 'letter is', 'letters are')} no longer there: another operator has handled them.`,
+  },
+];

@@ -1,0 +1,270 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Failure } from '../../message/failure.ts';
+import { inParallel } from '../../runtime/aws/parallel.ts';
+import { inFolder } from '../../runtime/files/folder.ts';
+import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
+import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
+import type { JobServices } from '../../runtime/jobs/services.ts';
+import type { JobStore } from '../../runtime/jobs/store.ts';
+import type { CallReport } from '../../runtime/telemetry/call-report.ts';
+import {
+  type Checked,
+  type Checking,
+  type Chosen,
+  checkGroup,
+  chosenNow,
+  findingIn,
+  garbageMb,
+  NotNow,
+  notComparable,
+  reconcileOperations,
+  unreadable,
+} from './check.ts';
+import { groupsIn } from './divide.ts';
+import { isAccepted, noClasses, noTally, type Tally } from './record.ts';
+import { noReasons, type Reason, reasons, type Selection } from './selection.ts';
+
+export type Looking = Omit<Checking, 'platform' | 'roles' | 'selection'> &
+  Pick<JobServices, 'store' | 'platform' | 'observe' | 'paceUse'> & {
+    /** Maximum number of concurrent reads, as far as the pace allows. */
+    concurrency: number;
+  };
+
+/**
+ * After this many unanswered attempts, a resource counts as unreadable if others are answered: it must not keep the night from the rest.
+ * The second is the number of groups at a time: often they are of one org unit.
+ */
+const [maxStuck, maxUnanswered] = [6, 64];
+
+/** Minimum number of writes in a part that is checked once more. */
+const minAgain = 1_000;
+
+/** Where to continue: the part, and the number of its groups that are done. */
+export type Progress = { part: number; group: number };
+
+export type Counts = {
+  tallies: Record<Reason, Tally>;
+  byKind: Record<'grade' | 'enrollment', Tally['byClass']>;
+  /** Differences that are not accepted, by class. */
+  open: Tally['byClass'];
+  findings: number;
+  accepted: number;
+  calls: number;
+};
+
+export type Looked = Counts & {
+  /** Undefined: everything was checked. */
+  next?: Progress;
+  /** The failure that it waits for. */
+  waits?: Failure;
+  /** The objects with the writes to check once more. */
+  againKeys: string[];
+};
+
+export const noCounts = (): Counts => ({
+  tallies: noReasons(noTally),
+  byKind: { grade: noClasses(), enrollment: noClasses() },
+  ...{ open: noClasses(), findings: 0, accepted: 0, calls: 0 },
+});
+
+type Asked = {
+  from: Progress;
+  parts: number;
+  partKey(part: number): string;
+  findingsKey: string;
+  againKey(part: number): string;
+  /** These writes were in progress before: they are checked by the ledger's current state, and not again. */
+  isLast: boolean;
+  /** How many times it got no further than this. */
+  stuck: number;
+  timeMs: number;
+  roles: ReadonlySet<number>;
+  selection: Selection;
+  /** Keys by `acceptanceKeyOf`. */
+  accepted: ReadonlySet<string>;
+};
+
+/** Checks the selected writes from there on until the time is up, and records the differences. */
+export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
+  inFolder(async (folder) => {
+    const { from, parts, partKey, findingsKey, againKey, isLast, stuck, timeMs } = asked;
+    const { roles, selection, accepted } = asked;
+    const { store, observe, paceUse, concurrency } = looking;
+    const counts = noCounts();
+    const again = createAgain(store, againKey);
+    const untilMs = Date.now() + timeMs;
+    const signal = AbortSignal.timeout(timeMs);
+    const call = (report: CallReport): void => {
+      counts.calls += 1;
+      observe.call(report);
+    };
+    const calling = { ...looking, observe: { call } };
+    const platform = bulkPlatform(calling, { operations: reconcileOperations, signal });
+    // Only a part of an org unit is checked once more: a user outside that part is not surplus.
+    const checking: Checking = { ...looking, platform, selection, roles: isLast ? new Set() : roles };
+    const findings = join(folder, 'findings');
+    writeFileSync(findings, '');
+    const keep = (checked: Checked): void => {
+      if (checked.again && !isLast) {
+        again.add(checked.again);
+        return;
+      }
+      count(counts, checked);
+      const finding = findingIn(checked);
+      if (finding === undefined) return;
+      if (isAccepted(finding, accepted)) counts.accepted += 1;
+      else {
+        counts.findings += 1;
+        counts.open[finding.class] += 1;
+        appendFileSync(findings, `${JSON.stringify(finding)}\n`);
+      }
+    };
+    const check = async (group: readonly Chosen[]): Promise<Checked[]> => {
+      if (!isLast) return checkGroup(group, checking);
+      const now = await Promise.all(group.map((each) => chosenNow(each, checking)));
+      const gone = group.filter((_, at) => now[at] === undefined);
+      const there = now.filter((each) => each !== undefined);
+      return [...(await checkGroup(there, checking)), ...gone.map(notComparable)];
+    };
+
+    let next: Progress | undefined = from;
+    let waits: Failure | undefined;
+    for (let { part, group } = from; part < parts; part += 1, group = 0) {
+      const groups = await groupsIn(partKey(part), store);
+      const patience = createPatience(stuck >= maxStuck && part === from.part);
+      const stop = (): boolean => waits !== undefined || Date.now() >= untilMs;
+      const work = async (each: readonly Chosen[]): Promise<Checked[] | undefined> => {
+        try {
+          return patience.answered(await check(each));
+        } catch (error) {
+          if (!(error instanceof NotNow)) throw error;
+          // The others were cut off by the end of the invocation.
+          const isCutOff = signal.aborted && each !== groups[from.group];
+          if (!isCutOff && patience.isOver(error.failure))
+            return each.map((chosen) => unreadable(chosen, error.failure));
+          // The end of the invocation's time is no reason to wait.
+          if (!signal.aborted) waits = error.failure;
+          return undefined;
+        }
+      };
+      // Groups after an unanswered group are checked again with it.
+      let done = await inOrder(groups.slice(group), { concurrency, stop, work });
+      const failure = patience.failureOfAll(groups.length - group);
+      if (failure) [waits, done] = [failure, []];
+      for (const checked of done.flat()) keep(checked);
+      await again.write(minAgain);
+      keepMemoryBelow(garbageMb);
+      if (group + done.length < groups.length) {
+        next = { part, group: group + done.length };
+        break;
+      }
+      next = part + 1 < parts ? { part: part + 1, group: 0 } : undefined;
+      if (stop()) break;
+    }
+    await again.write(1);
+    await paceUse.write();
+    observe.flush();
+    await store.uploadFile(findingsKey, findings, 'application/x-ndjson');
+    return { ...counts, againKeys: again.keys, ...(next && { next }), ...(next && waits && { waits }) };
+  });
+
+/** Keeps writes to check once more, divided as before: what was together stays together. */
+const createAgain = (store: JobStore, againKey: Asked['againKey']) => {
+  const keys: string[] = [];
+  let lines: string[] = [];
+  return {
+    keys,
+    add: (chosen: Chosen): void => void lines.push(`${JSON.stringify(chosen)}\n`),
+    /** Writes only if there are at least this many. */
+    write: async (min: number): Promise<void> => {
+      if (lines.length < min) return;
+      const key = againKey(keys.length);
+      await store.uploadLines(key, lines);
+      keys.push(key);
+      lines = [];
+    },
+  };
+};
+
+/** Limits the patience with unanswered groups after it got no further for long. */
+const createPatience = (isStuck: boolean) => {
+  const failures: Failure[] = [];
+  let isAnswered = false;
+  return {
+    answered: (checked: Checked[]): Checked[] => {
+      isAnswered = true;
+      return checked;
+    },
+    isOver: (failure: Failure): boolean => {
+      const isOver = isStuck && failure.kind === 'unavailable' && failures.length < maxUnanswered;
+      if (isOver) failures.push(failure);
+      return isOver;
+    },
+    /** If nothing is answered at all, the platform is down. */
+    failureOfAll: (groups: number): Failure | undefined =>
+      !isAnswered && failures.length < groups ? failures[0] : undefined,
+  };
+};
+
+type Working<Item, Result> = {
+  concurrency: number;
+  stop(): boolean;
+  work(item: Item): Promise<Result | undefined>;
+};
+
+/** Works on a number of items at once. Returns the results before the first item that has none. */
+const inOrder = async <Item, Result>(
+  items: readonly Item[],
+  { concurrency, stop, work }: Working<Item, Result>,
+): Promise<Result[]> => {
+  const results: (Result | undefined)[] = [];
+  const untilStopped = function* () {
+    for (const each of items.entries()) {
+      if (stop()) return;
+      yield each;
+    }
+  };
+  await inParallel(
+    untilStopped(),
+    async ([at, item]) => {
+      results[at] = await work(item);
+    },
+    concurrency,
+  );
+  const without = items.findIndex((_, at) => results[at] === undefined);
+  return results.slice(0, without === -1 ? undefined : without) as Result[];
+};
+
+const count = ({ tallies, byKind }: Counts, checked: Checked): void => {
+  const { subject, reason, judged, isBeside, isFoundByLedger } = checked;
+  const tally = tallies[reason];
+  if (!isBeside) tally.looked += 1;
+  if (judged.class === undefined) tally.uncompared += isBeside ? 0 : 1;
+  else if (!isBeside || judged.class !== 'same') {
+    tally.byClass[judged.class] += 1;
+    if (!isFoundByLedger) byKind[subject.kind][judged.class] += 1;
+  }
+};
+
+/** Adds up what the steps of a run have looked at. */
+export const addCounts = (
+  sum: Counts,
+  { tallies, byKind, open, findings, accepted, calls }: Counts,
+): void => {
+  for (const reason of reasons) {
+    const [one, other] = [sum.tallies[reason], tallies[reason]];
+    one.looked += other.looked;
+    one.uncompared += other.uncompared;
+    addClasses(one.byClass, other.byClass);
+  }
+  for (const kind of ['grade', 'enrollment'] as const) addClasses(sum.byKind[kind], byKind[kind]);
+  addClasses(sum.open, open);
+  sum.findings += findings;
+  sum.accepted += accepted;
+  sum.calls += calls;
+};
+
+const addClasses = (sum: Tally['byClass'], more: Tally['byClass']): void => {
+  for (const [name, count] of Object.entries(more)) sum[name as keyof Tally['byClass']] += count;
+};

@@ -1,0 +1,379 @@
+import { hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Integration } from '../../../delivery/handle/integration.ts';
+import type { Cell } from '../../../delivery/mapping/columns.ts';
+import {
+  eventsOf,
+  type Made,
+  type Problem,
+  problemsByColumn,
+  removalsOf,
+} from '../../../delivery/mapping/events.ts';
+import { columnsIn } from '../../../delivery/mapping/mapping.ts';
+import { draftOf } from '../../../message/message.ts';
+import { ownText, safe } from '../../../message/safe-text.ts';
+import { type PlatformIds, sisFields, sisIdsIn } from '../../../message/sis-ids.ts';
+import { maxMessageBytes, sqsProblem } from '../../../message/sqs-limits.ts';
+import { problemsIn } from '../../../platform/client/failure-of.ts';
+import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
+import { readTable, rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
+import type { SnapshotMapping } from '../package/mapping-file.ts';
+import { addRows } from '../package/rows.ts';
+import { addDamaged } from '../state/accepted.ts';
+import { kindOf, type RowFate } from '../state/record.ts';
+import { UnusableSnapshot } from '../unusable.ts';
+import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
+import { type Comparison, nameMovesBy, separator } from './comparison.ts';
+import { settleEnrollments } from './others.ts';
+import { statementsIn } from './statements.ts';
+import { compareWanted, countWanted, eventOf, writeChanges, writeState } from './wanted.ts';
+
+const sql = statementsIn('mapped');
+
+type Message = SnapshotMapping['messages'][number];
+type Given = {
+  path: string;
+  file: string;
+  mapping: SnapshotMapping;
+  integrations: ReadonlyMap<string, Integration<unknown>>;
+};
+type Context = Given & {
+  comparison: Comparison;
+  /** With only the fields that identify whom a row is about. */
+  naming: SnapshotMapping;
+};
+
+/**
+ * Compares a table with the last accepted one of the same name.
+ * @throws UnusableSnapshot
+ */
+export const compareMapped = async (
+  given: Given,
+  comparison: Comparison,
+  last: LastAccepted | undefined,
+): Promise<Outcome> => {
+  const { file, mapping } = given;
+  const { sets } = comparison;
+  const context: Context = { ...given, comparison, naming: namingIn(mapping) };
+  const by = JSON.stringify(mapping.messages.map(({ function: name, key }) => [name, ...key]));
+  if (last !== undefined) checkKeys(by, last.by, file);
+  for (const [at, { function: name, key, time }] of mapping.messages.entries())
+    await sets.run(sql('add_kind'), [kindOf(at), name, file, key.join(', '), time ?? null]);
+  const table = await open(context);
+  const removing = mapping.messages.flatMap(({ removed }, at) => (removed ? [kindOf(at)] : []));
+  await sets.run(`SET VARIABLE removing_kinds = string_split($1, ',')`, [removing.join(',')]);
+  for (const name of ['tables', 'macros']) await sets.run(sql(name));
+  const withoutMessage = await readRows(table, context);
+  await sets.run(sql('name_claims'));
+  comparison.nameMoves = await nameMovesBy(sets, sql('count_moves'));
+  const [latest] = (await sets.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];
+  comparison.saidMs = latest ?? undefined;
+  await keepEmptied(context);
+  await compareWanted(comparison);
+  await leaveSame(comparison);
+  comparison.effects = await settleEnrollments(comparison, {
+    file,
+    column: mapping.messages[0]?.key.join(', ') ?? '',
+  });
+  await checkRemovals(comparison);
+  await countWanted(comparison);
+  await countRows(comparison, { file, rows: table.rows, withoutMessage });
+  await sets.run(sql('write_data'));
+  await writeChanges(comparison);
+  await writeState(comparison);
+  const read = { columns: table.columns, rows: table.rows };
+  const hadRows = Object.values(comparison.acceptedCounts).some((count) => count > 0);
+  const { reasons, ...columns } = columnsOf([{ ...read, name: file, file, isWhole: true, hadRows }], last);
+  return {
+    ...{ ...totals(comparison), ...columns, by, unknownRoles: new Map(), isDelta: false },
+    ...withRemovals(comparison, last === undefined, reasons),
+  };
+};
+
+/** Accepted rows are identified by the index of their message and by its key: both must never change. */
+const checkKeys = (by: string, before: string, file: string): void => {
+  const [now, then] = [by, before].map((each) => JSON.parse(each) as string[][]);
+  const other = then?.findIndex((each, at) => !isDeepStrictEqual(each, now?.[at])) ?? -1;
+  if (other < 0) return;
+  const [name, ...key] = then?.[other] ?? [];
+  throw new UnusableSnapshot(
+    `The mapping changed messages[${other}]. Rows of ${file} were accepted with ${name} and the key ${key.join(', ')} there. Put that back, and add new messages at the end. Or give the file another name: then everything is sent again, and nothing is removed`,
+  );
+};
+
+const open = async ({ path, file, mapping, comparison }: Context): Promise<Table> => {
+  const table = await readTable(createReadStream(path), join(comparison.folder, 'rows'), {
+    file,
+    delimiterIn,
+  });
+  const missing = [...columnsIn(mapping)].filter(([column]) => !table.columns.includes(column));
+  if (missing.length > 0)
+    throw new UnusableSnapshot(
+      `${file} has no column ${missing.map(([column, reader]) => `${column} (which ${reader} reads)`).join(', ')}. The first row must name the columns`,
+    );
+  await addDamaged(comparison, { file, kindName: file, table });
+  await comparison.sets.run(sql('add_damaged'), [file]);
+  return table;
+};
+
+/** The parts of the resource's key. */
+type Thing = { template: string; orgUnit: string | null; user: string | null };
+
+const inOneLine = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no key of a state has them.
+  text.replace(/[\u0000-\u001f\u007f]/g, (sign) => encodeURIComponent(sign));
+
+/** Far from the platform's ids, so that the place of each can be found in the resource's key. */
+const standIns: ReadonlyMap<string, number> = new Map(
+  [...new Set(sisFields.map(([field]) => field))].map((field, at) => [
+    field,
+    Number.MAX_SAFE_INTEGER - 500 - at,
+  ]),
+);
+const standInIds: PlatformIds = Object.fromEntries(standIns);
+const places: Readonly<Record<string, string>> = { orgUnitId: '\u0001o', userId: '\u0001u' };
+
+/** The name by which the data identify an org unit or a user; null: there is none, or it cannot be read. */
+const tokenOf = (data: object, platformField: 'orgUnitId' | 'userId'): string | null => {
+  const { sisIds, problems } = sisIdsIn(data);
+  const named = sisIds.find((each) => each.platformField === platformField);
+  if (named) return inOneLine(`${named.field}=${named.value}`);
+  const value = (data as Record<string, unknown>)[platformField];
+  const isWrong = problems.some(([field]) => field === platformField);
+  return typeof value === 'number' && !isWrong ? `${platformField}=${value}` : null;
+};
+
+/** A creation is identified by its message: here by its row, in any snapshot. */
+const ofAnyNight = (comparison: Comparison): Comparison => ({ ...comparison, snapshotId: 'rows' });
+
+/** The one thing on the platform that an event changes. @throws MessageFailure if its function would refuse the event. */
+const thingOf = (
+  body: string,
+  { integration, nowMs }: { integration: Integration<unknown>; nowMs: number },
+): Thing => {
+  const draft = draftOf(body, integration, nowMs);
+  const message = draft.message(standInIds);
+  const [field] = integration.fields?.(message.data, message) ?? [];
+  let template = `${integration.resource(message.data, message)}${field === undefined ? '' : `#${field}`}`;
+  for (const { platformField, value } of draft.sisIds)
+    template = template.replaceAll(
+      String(standIns.get(platformField)),
+      () => places[platformField] ?? inOneLine(`${platformField}=${value}`),
+    );
+  const { data } = JSON.parse(body) as { data: object };
+  return { template, orgUnit: tokenOf(data, 'orgUnitId'), user: tokenOf(data, 'userId') };
+};
+
+type Sent = { function: string; data: object };
+
+/** Returns the number of rows that no message applies to. */
+const readRows = async (table: Table, context: Context): Promise<number> => {
+  const { mapping, comparison } = context;
+  const { sets } = comparison;
+  const wanted = [...columnsIn(mapping).keys()];
+  const names = Object.fromEntries(wanted.map((column, at) => [`w${at}`, column]));
+  let withoutMessage = 0;
+  for await (const batch of sets.rows<[number, ...(string | null)[]]>(rowsOf(table, names), [table.path])) {
+    const taken: Taken = { mapped_rows: [], unmapped_rows: [], problems: [] };
+    for (const [line, ...cells] of batch) {
+      const row = new Map(wanted.map((column, at): [string, Cell] => [column, cellOf(cells[at] ?? null)]));
+      const before = taken.mapped_rows.length + taken.unmapped_rows.length;
+      const problems: Problem[] = [];
+      for (const [at, message] of mapping.messages.entries())
+        problems.push(...take({ row, line, at, message }, context, taken));
+      // Several messages may read the same column.
+      const told = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
+      for (const each of told.values())
+        taken.problems.push([context.file, String(line), each.column, each.problem]);
+      if (taken.mapped_rows.length + taken.unmapped_rows.length === before) withoutMessage += 1;
+    }
+    for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await sets.add(table, rows);
+  }
+  return withoutMessage;
+};
+
+type Taken = Record<'mapped_rows' | 'unmapped_rows' | 'problems', (string | null)[][]>;
+
+const cellOf = (text: string | null): Cell => ({ text: text ?? '', quoted: text !== null });
+
+type OneRow = { row: ReadonlyMap<string, Cell>; line: number; at: number; message: Message };
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what is to be found.
+const control = /[\u0000-\u001f\u007f]/;
+
+/** An id of the SIS may be any single line that is not too long. */
+const isId = (text: string): boolean => text !== '' && text.length <= 255 && !control.test(text);
+
+const instant = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
+
+const instantMsIn = (text: string): number | undefined => {
+  const ms = instant.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+};
+
+/** Adds what a message makes of a row, and returns why it makes nothing. */
+const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
+  const { row, line, at, message } = one;
+  const { mapping, naming } = context;
+  const { events, problems = [] } = eventsOf(row, mapping, at);
+  const [made] = events ?? [];
+  if (made === undefined && problems.length === 0) return [];
+  const cells = message.key.map((column) => row.get(column)?.text ?? '');
+  const wrong = message.key.filter((_, place) => !isId(cells[place] ?? ''));
+  const key = cells.join(separator);
+  const id = `${kindOf(at)}${wrong.length === 0 ? `${separator}${key}` : `#${hash('sha256', key).slice(0, 20)}`}`;
+  const removal = message.removed && removalsOf(row, mapping, at);
+  const time = made && timeIn(made, message, context.comparison.droppedMs);
+  const all: Problem[] = [
+    ...wrong.map((column) => ({ column: ownText(column), problem: safe`must be one line, and not empty` })),
+    ...problems,
+    ...(removal?.problems ?? []),
+    ...(time?.problem ?? []),
+  ];
+  const thing = made && all.length === 0 ? thingIn({ ...one, made, id }, context) : { problems: all };
+  if (made === undefined || 'problems' in thing) {
+    // The part of an unusable row that identifies whom it is about.
+    const named = eventsOf(row, naming, at).events?.[0]?.data;
+    const whom = (field: 'orgUnitId' | 'userId') => (named ? tokenOf(named, field) : null);
+    taken.unmapped_rows.push([message.function, id, whom('orgUnitId'), whom('userId')]);
+    return 'problems' in thing ? thing.problems : [];
+  }
+  const [gone] = removal?.events ?? [];
+  taken.mapped_rows.push([
+    ...[kindOf(at), message.function, thing.template, thing.orgUnit, thing.user, JSON.stringify(made.data)],
+    gone ? JSON.stringify({ function: gone.function, data: gone.data } satisfies Sent) : null,
+    ...[id, time?.atMs?.toString() ?? null, String(line)],
+  ]);
+  return [];
+};
+
+/** What the event is about, or why its function would refuse it. */
+const thingIn = (
+  { made, id, at, message }: OneRow & { made: Made; id: string },
+  { comparison, integrations }: Context,
+): Thing | { problems: Problem[] } => {
+  const column = ownText(message.key.join(', '));
+  const body = eventOf(ofAnyNight(comparison), {
+    kind: kindOf(at),
+    key: id,
+    function: made.function,
+    data: made.data,
+  });
+  const size = sqsProblem({ body, attributes: {} }, maxMessageBytes - 1_024);
+  if (size !== undefined) return { problems: [{ column, problem: size }] };
+  const integration = integrations.get(made.function);
+  if (integration === undefined)
+    return { problems: [{ column, problem: safe`there is no function ${ownText(made.function)}` }] };
+  try {
+    return thingOf(body, { integration, nowMs: comparison.droppedMs });
+  } catch (error) {
+    return { problems: problemsByColumn(problemsIn(error), made, column) };
+  }
+};
+
+const nameFields = new Set(sisFields.flat());
+
+const namingIn = (mapping: SnapshotMapping): SnapshotMapping => ({
+  ...mapping,
+  messages: mapping.messages.map((message) => ({
+    ...message,
+    fields: message.fields.filter(({ path }) => nameFields.has(path)),
+  })),
+});
+
+const timeIn = (
+  { time }: Made,
+  message: Message,
+  droppedMs: number,
+): { atMs?: number | undefined; problem?: Problem[] } => {
+  const text = time?.trim() ?? '';
+  if (message.time === undefined || text === '') return {};
+  const atMs = instantMsIn(text);
+  // A later time comes from a wrong clock.
+  if (atMs !== undefined) return { atMs: Math.min(atMs, droppedMs) };
+  return {
+    problem: [{ column: ownText(message.time), problem: safe`must be a time such as 2026-01-31T09:30:00Z` }],
+  };
+};
+
+/**
+ * An empty cell without quotation marks gives no value. If a message orders its fields separately, the platform then keeps what was
+ * sent: that stays accepted, and the row is reported, as it would otherwise go unnoticed.
+ */
+const keepEmptied = async ({ mapping, integrations, comparison }: Context): Promise<void> => {
+  const { sets, droppedMs } = comparison;
+  const optional = mapping.messages.flatMap(({ fields }, at) =>
+    fields.flatMap(({ path, from, otherwise }) =>
+      from === undefined || otherwise !== undefined || path.includes('.') ? [] : [[kindOf(at), path, from]],
+    ),
+  );
+  await sets.add('optional', optional);
+  await sets.run(sql('find_last_values'));
+  const examples = await sets.all<[string, string, string, string]>(sql('list_emptied_fields'));
+  for (const [kind, field, ...data] of examples) {
+    const name = mapping.messages[Number.parseInt(kind, 36)]?.function ?? '';
+    const [now, before] = data.map((text) => {
+      const event = { kind, key: '', function: name, data: JSON.parse(text) };
+      return orderedBy(eventOf(ofAnyNight(comparison), event), integrations.get(name), droppedMs);
+    });
+    if (now === undefined || before === undefined || isDeepStrictEqual(now, before))
+      await sets.run('DELETE FROM last_values WHERE state_kind = $1 AND field = $2', [kind, field]);
+  }
+  await sets.run(sql('keep_last_values'));
+};
+
+/** The names by which a message is ordered; undefined: its function would refuse it, or it is ordered with the whole. */
+const orderedBy = (body: string, integration: Integration<unknown> | undefined, nowMs: number) => {
+  try {
+    const message = integration && draftOf(body, integration, nowMs).message(standInIds);
+    return message && integration.fields?.(message.data, message);
+  } catch {
+    return undefined;
+  }
+};
+
+/** A mapping may list its fields in another order than before. */
+const leaveSame = async ({ sets }: Comparison): Promise<void> => {
+  for await (const batch of sets.rows<[string, string, string]>(sql('list_other_values'))) {
+    const same = batch.flatMap(([key, ...values]) => {
+      const [now, before] = values.map((value) => {
+        const at = value.indexOf(' ');
+        return [value.slice(0, at), JSON.parse(value.slice(at + 1))];
+      });
+      return isDeepStrictEqual(now, before) ? [[key]] : [];
+    });
+    if (same.length > 0) await sets.add('same', same);
+  }
+  await sets.run(sql('leave_same'));
+};
+
+const checkRemovals = async (comparison: Comparison): Promise<void> => {
+  const { sets, check } = comparison;
+  for await (const batch of sets.rows<[string, string]>(sql('list_removals'))) {
+    const unfit = batch.flatMap(([key, text]) => {
+      const removed = JSON.parse(text) as Sent;
+      const problem = check(removed.function, eventOf(comparison, { kind: '', key, ...removed }));
+      return problem === undefined ? [] : [[key, null, problem]];
+    });
+    if (unfit.length > 0) await sets.add('unfit_keys', unfit);
+  }
+};
+
+/** Counts the rows of the table by fate, after the comparison. */
+const countRows = async (
+  comparison: Comparison,
+  { file, rows, withoutMessage }: { file: string; rows: number; withoutMessage: number },
+): Promise<void> => {
+  const { sets } = comparison;
+  const [refused = 0, held = 0, emptied = 0] =
+    (await sets.row<[number, number, number]>(sql('count_rows'))) ?? [];
+  await sets.run(sql('report_emptied'), [file]);
+  comparison.rows[file] = { used: rows - refused - held - emptied - withoutMessage };
+  for (const [fate, count] of Object.entries({ emptied, held, withoutMessage, refused }) as [
+    RowFate,
+    number,
+  ][])
+    addRows(comparison, file, { fate, count });
+};

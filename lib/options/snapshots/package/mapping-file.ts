@@ -1,0 +1,68 @@
+import { type MappedMessage, type Mapping, readMapping } from '../../../delivery/mapping/mapping.ts';
+import { fileNameOf } from '../request.ts';
+import type { SnapshotServices } from '../services.ts';
+import { UnusableSnapshot } from '../unusable.ts';
+import { settingsKey } from './settings-file.ts';
+
+/** Each message has a key, by which a later snapshot finds its row again. */
+export type SnapshotMapping = Omit<Mapping, 'messages'> & {
+  messages: readonly (MappedMessage & { key: readonly string[] })[];
+};
+
+/** The keys of a table's mapping: its own, and that of all tables. Producers may write tables, but not to this folder. */
+export const mappingKeysOf = (key: string): [own: string, ofAll: string] => [
+  `snapshot-mappings/${fileNameOf(key).replace(/\.csv$/i, '')}.json`,
+  'snapshot-mapping.json',
+];
+
+/** A message is identified by one character, in the state and in the ids of its events. */
+const maxMessages = 36;
+
+export const mappingFor = async (
+  key: string,
+  { store, integrations, functions }: Mapped,
+): Promise<SnapshotMapping> => {
+  const [own, ofAll] = mappingKeysOf(key);
+  const ownText = await store.textIfAny(own);
+  const text = ownText ?? (await store.textIfAny(ofAll));
+  if (text === undefined)
+    throw new UnusableSnapshot(
+      `There is no mapping for the columns of ${fileNameOf(key)}. Put one at ${own}, or at ${ofAll} for all tables`,
+    );
+  const read = readMapping(text, integrations);
+  const problems = 'problems' in read ? read.problems : problemsOf(read.mapping, functions);
+  if ('mapping' in read && problems.length === 0) return read.mapping as SnapshotMapping;
+  const place = ownText === undefined ? ofAll : own;
+  throw new UnusableSnapshot(`${place} cannot be used for a snapshot: ${problems.join('; ')}`);
+};
+
+type Store = Pick<SnapshotServices['store'], 'textIfAny'>;
+type Mapped = Pick<SnapshotServices, 'integrations'> & {
+  store: Store;
+  /** The functions that the settings allow. */
+  functions: readonly string[];
+};
+
+const problemsOf = ({ messages }: Mapping, functions: readonly string[]): string[] => [
+  ...messages.flatMap(({ function: name, removed }, at) =>
+    [
+      [`messages[${at}].function`, name] as const,
+      ...(removed ? [[`messages[${at}].removed.function`, removed.function] as const] : []),
+    ].flatMap(([place, each]) =>
+      functions.includes(each)
+        ? []
+        : [`${place}: snapshots may not use ${each}. To allow it, add it to "functions" in ${settingsKey}`],
+    ),
+  ),
+  ...messages.flatMap(({ key, resource }, at) => [
+    ...(key === undefined
+      ? [
+          `messages[${at}].key: is missing. Give the columns whose values never change for a row, as in "key": ["COURSE", "LOGIN"]`,
+        ]
+      : []),
+    ...(resource === undefined
+      ? []
+      : [`messages[${at}].resource: is only for change notices. Leave it out for a table`]),
+  ]),
+  ...(messages.length > maxMessages ? [`messages: must be at most ${maxMessages}`] : []),
+];

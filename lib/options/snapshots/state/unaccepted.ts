@@ -1,0 +1,179 @@
+import * as z from 'zod';
+import type { JobStore } from '../../../runtime/jobs/store.ts';
+import { isTable } from '../request.ts';
+import {
+  acceptedKey,
+  acceptedKeyOf,
+  acceptedSnapshot,
+  contentOf,
+  droppedMsOf,
+  recordKey,
+  recordsPrefix,
+  snapshotRecord,
+} from './record.ts';
+
+/**
+ * What was put and is not accepted: an object for each, named for the execution that imports it. It is written before an import waits
+ * its turn, and deleted once nothing is left to say of it. So it lists what waits, what a later delta misses, and what a person must see.
+ */
+export const unacceptedPrefix = `${recordsPrefix}unaccepted/`;
+
+export const unaccepted = z.object({
+  /** The ARN; undefined: a version before 1.1 imported it. */
+  execution: z.string().optional(),
+  key: z.string(),
+  versionId: z.string().optional(),
+  etag: z.string(),
+  sizeBytes: z.number(),
+  putAt: z.string(),
+  sequencer: z.string().optional(),
+  seenAt: z.string(),
+  /** No file was put: a person ends the feed. */
+  isEnd: z.literal(true).optional(),
+  is: z.enum([
+    'waiting',
+    'at work',
+    'failed',
+    'undecided',
+    'rejected',
+    'superseded',
+    /** The bucket no longer had it. */
+    'replaced',
+    /** It is accepted, but most rows of a file were refused. */
+    'refused',
+  ]),
+  /** Its snapshot's id, once its content is known. */
+  id: z.string().optional(),
+  why: z.string().optional(),
+  /** A later one of its name was accepted well: no person need see to it, though a delta may miss its changes. */
+  isFollowed: z.literal(true).optional(),
+});
+export type Unaccepted = z.output<typeof unaccepted>;
+
+type Reader = Pick<JobStore, 'keysUnder' | 'readJsonIfAny'>;
+type Store = Reader & Pick<JobStore, 'writeJson' | 'remove'>;
+
+const keyFor = (execution: string): string => `${unacceptedPrefix}${execution.split('/').at(-1)}.json`;
+
+/** In the order in which they were put. S3 tells whole seconds; of two in one second, its notices tell which was first. */
+export const byPut = (one: Unaccepted, other: Unaccepted): number => {
+  const [first, second] = [one, other].map(({ putAt, sequencer = '', seenAt }) => [putAt, sequencer, seenAt]);
+  return `${first}` < `${second}` ? -1 : `${first}` > `${second}` ? 1 : 0;
+};
+
+/** Those of one name take each other's place: the zips, and the tables of one name. */
+export const isOfName = (one: { key: string }, other: { key: string }): boolean =>
+  acceptedKeyOf(one.key) === acceptedKeyOf(other.key);
+
+/** In the order in which they were put. */
+export const listUnaccepted = async ({ keysUnder, readJsonIfAny }: Reader): Promise<Unaccepted[]> => {
+  const read = await Promise.all((await keysUnder(unacceptedPrefix)).map(readJsonIfAny));
+  // Undefined: deleted since.
+  return read.flatMap((json) => unaccepted.safeParse(json).data ?? []).sort(byPut);
+};
+
+/** Undefined: it is settled, or it began with an earlier version. */
+export const readUnaccepted = async (store: Reader, execution: string): Promise<Unaccepted | undefined> =>
+  unaccepted.safeParse(await store.readJsonIfAny(keyFor(execution))).data;
+
+export const writeUnaccepted = (store: Store, execution: string, entry: Unaccepted): Promise<void> =>
+  store.writeJson(keyFor(execution), entry);
+
+/** Notes what became of an import. */
+export const noteUnaccepted = async (
+  store: Store,
+  execution: string,
+  changes: Partial<Unaccepted>,
+): Promise<void> => {
+  const entry = await readUnaccepted(store, execution);
+  if (entry !== undefined) await writeUnaccepted(store, execution, { ...entry, ...changes });
+};
+
+export const forgetUnaccepted = (store: Store, execution: string): Promise<void> =>
+  store.remove(keyFor(execution));
+
+type Accepted = {
+  id: string;
+  key: string;
+  /** All its files are bulk: no change from before is missing any more. */
+  isWhole: boolean;
+  /** Why a person must look, although it is accepted. */
+  why: string | undefined;
+};
+
+/** Settles what an accepted snapshot makes good: itself, what has the same content, and what it replaces. */
+export const settleUnaccepted = async (store: Store, accepted: Accepted): Promise<void> => {
+  const { id, key, isWhole, why } = accepted;
+  const its = (await listUnaccepted(store)).filter((entry) => isOfName(entry, { key }));
+  const own = its.find((entry) => entry.id === id);
+  const order = own ?? { putAt: new Date(droppedMsOf(id)).toISOString() };
+  for (const entry of its) {
+    const { execution = entry.id ?? '' } = entry;
+    const isBefore = isPutBefore(entry, order);
+    const isReplaced = isBefore && (isWhole || isTable(key) || entry.is === 'refused');
+    if (entry.id === id && why !== undefined)
+      await writeUnaccepted(store, execution, { ...entry, is: 'refused', why });
+    else if (isReplaced || isOfContent(entry, id)) await forgetUnaccepted(store, execution);
+    else if (isBefore && why === undefined)
+      await writeUnaccepted(store, execution, { ...entry, isFollowed: true });
+  }
+};
+
+/** The same file may be put again. */
+const isOfContent = (entry: Unaccepted, id: string): boolean =>
+  entry.id !== undefined && contentOf(entry.id) === contentOf(id);
+
+type Order = Pick<Unaccepted, 'putAt' | 'sequencer'>;
+
+/** One that waits, if both were put in the same second and nothing tells which was first, comes later. */
+const isPutBefore = (entry: Unaccepted, { putAt, sequencer = '' }: Order): boolean => {
+  const [one, other] = [`${entry.putAt} ${entry.sequencer ?? ''}`, `${putAt} ${sequencer}`];
+  return one < other || (one === other && entry.is !== 'waiting');
+};
+
+/** The names of the zips that were put before this one, and whose changes a delta does not have. */
+export const missingBefore = async (
+  store: Reader,
+  { id, isTrial, ...order }: Order & { id: string; isTrial: boolean },
+): Promise<string[]> => {
+  const missing = (await listUnaccepted(store)).filter((entry) => {
+    // What is still to be imported comes before what a person only tries.
+    const isLost =
+      !entry.isEnd &&
+      entry.is !== 'refused' &&
+      !(isTrial && (entry.is === 'waiting' || entry.is === 'at work'));
+    return isLost && isPutBefore(entry, order) && !isTable(entry.key) && !isOfContent(entry, id);
+  });
+  return [...new Set(missing.map(nameOf))];
+};
+
+export const nameOf = ({ id, key, putAt }: Pick<Unaccepted, 'id' | 'key' | 'putAt'>): string =>
+  id ?? `${key}, put at ${putAt}`;
+
+const comparedKey = `${recordsPrefix}compared.json`;
+const comparedDelta = z.object({ id: z.string(), against: z.string(), lost: z.string().optional() });
+const lostByAccepted = acceptedSnapshot.extend({ lost: z.string().optional() });
+
+/**
+ * Versions before 1.1 kept the last delta that was compared, and one that was not accepted. They are listed with the others; once
+ * another snapshot is accepted, nothing is found there.
+ */
+export const carryLost = async (store: Store): Promise<void> => {
+  const last = lostByAccepted.safeParse(await store.readJsonIfAny(acceptedKey)).data;
+  if (last === undefined) return;
+  const { data: compared } = comparedDelta.safeParse(await store.readJsonIfAny(comparedKey));
+  const lost = compared?.against === last.id ? [compared.lost, compared.id] : [last.lost];
+  const seenAt = new Date().toISOString();
+  for (const id of lost) {
+    if (id === undefined) continue;
+    const record = snapshotRecord.safeParse(await store.readJsonIfAny(recordKey(id))).data;
+    const { key = `${id}.zip` } = record ?? {};
+    const putAt = record?.droppedAt ?? new Date(droppedMsOf(id)).toISOString();
+    await writeUnaccepted(store, id, {
+      ...{ key, putAt, seenAt, id },
+      etag: '',
+      sizeBytes: 0,
+      is: 'rejected',
+    });
+  }
+};

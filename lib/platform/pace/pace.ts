@@ -1,0 +1,104 @@
+import type { Priority } from '../../message/priority.ts';
+import type { Budget } from '../../runtime/telemetry/call-budget.ts';
+import { type Answered, createPacer, type PacerOptions } from './pacer.ts';
+
+/** One container's part in the pace of all containers: every caller of the platform asks for a turn first. */
+export type Pace = {
+  /**
+   * Calls `settle` when a call of this class may go, immediately if none has to wait, or when it cannot go before `untilMs`.
+   * Returns a function that ends the wait.
+   */
+  ask(priority: Priority, untilMs: number, settle: (asked: Asked) => void): () => void;
+  learn(answer: Answered): void;
+  budget(): Budget | undefined;
+};
+
+/** A turn; or, if there is none in time, the seconds after which to ask again. */
+export type Asked = { turn: Turn } | { turn: undefined; seconds: number };
+
+/** The right to call. Only the first call had to wait; each further one of the same work goes at once, and is charged. */
+export type Turn = {
+  /** 0: the next call may go. Otherwise the platform has refused a call, and takes one again after this many seconds. */
+  next(): number;
+  /** Gives back what was not used. */
+  end(): void;
+};
+
+export type PaceOptions = PacerOptions & {
+  nowMs?: () => number;
+  setTimer?: (run: () => void, afterMs: number) => { close(): void };
+};
+
+type Waiter = { untilMs: number; settle(asked: Asked): void };
+type Line = { waiters: Waiter[]; timer?: { close(): void } | undefined };
+
+/** Work that could not wait in its invocation comes back within this time after the gate opens, spread at random. */
+const spreadSeconds = 60;
+/** No timer is set further ahead: the gate may open earlier. */
+const maxTimerMs = 1_000;
+
+export const createPace = (options: PaceOptions = {}): Pace => {
+  const { nowMs = Date.now, random = Math.random, setTimer = setTimeout } = options;
+  const pacer = createPacer(options);
+  const lines = new Map<Priority, Line>();
+
+  const turnOf = (priority: Priority): Turn => {
+    let isUsed = false;
+    return {
+      next: () => {
+        const waitMs = pacer.charge(isUsed ? priority : undefined, nowMs());
+        isUsed = true;
+        return waitMs / 1_000;
+      },
+      end: () => {
+        if (isUsed) return;
+        isUsed = true;
+        pacer.giveBack(priority);
+        serveAll();
+      },
+    };
+  };
+  const later = (waitMs: number): number => Math.ceil(waitMs / 1_000 + random() * spreadSeconds);
+
+  /** Settles the calls whose turn has come, and those whose turn cannot come in time. */
+  const serve = (priority: Priority, line: Line): void => {
+    line.timer?.close();
+    line.timer = undefined;
+    for (let first = line.waiters[0]; first; first = line.waiters[0]) {
+      // After a pause of the container its time may be over.
+      const waitMs = nowMs() < first.untilMs ? pacer.take(priority, nowMs()) : maxTimerMs;
+      if (waitMs > 0 && nowMs() + waitMs < first.untilMs) {
+        line.timer = setTimer(() => serve(priority, line), Math.min(waitMs, maxTimerMs));
+        return;
+      }
+      line.waiters.shift();
+      first.settle(waitMs === 0 ? { turn: turnOf(priority) } : { turn: undefined, seconds: later(waitMs) });
+    }
+  };
+
+  const serveAll = (): void => {
+    for (const [each, line] of lines) if (line.waiters.length > 0) serve(each, line);
+  };
+
+  const ask: Pace['ask'] = (priority, untilMs, settle) => {
+    const line = lines.get(priority) ?? { waiters: [] };
+    lines.set(priority, line);
+    const waiter = { untilMs, settle };
+    if (line.waiters.push(waiter) === 1) serve(priority, line);
+    return () => {
+      const at = line.waiters.indexOf(waiter);
+      if (at < 0) return;
+      line.waiters.splice(at, 1);
+      settle({ turn: undefined, seconds: later(1) });
+    };
+  };
+
+  return {
+    ask,
+    learn: (answer) => {
+      pacer.learn(answer, nowMs());
+      serveAll();
+    },
+    budget: pacer.budget,
+  };
+};

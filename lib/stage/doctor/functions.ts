@@ -1,0 +1,13 @@
+import type { GetFunctionConfigurationCommandOutput } from '@aws-sdk/client-lambda';
+import { unlessError } from '../../runtime/aws/error.ts';
+import type { Corner } from './corner.ts';
+
+/** Undefined: the stage has no such function, as with `off`. */
+export const deployedFunction = async (
+  { lambda: lambdaOf, target }: Pick<Corner, 'lambda' | 'target'>,
+  name: string,
+): Promise<GetFunctionConfigurationCommandOutput | undefined> => {
+  const { lambda, sdk } = await lambdaOf();
+  const get = new sdk.GetFunctionConfigurationCommand({ FunctionName: `${target.prefix}${name}` });
+  return unlessError(/^ResourceNotFoundException$/, () => lambda.send(get));
+};

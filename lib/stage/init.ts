@@ -1,0 +1,104 @@
+import type * as z from 'zod';
+import { platformSettings } from '../runtime/aws/settings.ts';
+import { regionProblem } from './regions.ts';
+import { addressProblem } from './template/address-problem.ts';
+import { stageProblem } from './template/stage-name.ts';
+import { stageSettings } from './template/stage-settings.ts';
+
+const { baseUrl, lpVersion, leVersion } = platformSettings;
+
+/** What a new stage is asked. The names, but for that of the stage, are parameters of a stage. */
+export type StageAnswers = Record<(typeof questions)[number]['name'], string>;
+
+export type Question = {
+  name: string;
+  text: string;
+  /** The answer to Enter; undefined: there is none. */
+  usual?: string;
+  /** Why an answer cannot be taken. */
+  problem(answer: string): string | undefined;
+};
+
+const problemBy =
+  (schema: z.ZodType) =>
+  (answer: string): string | undefined =>
+    schema.safeParse(answer).error?.issues[0]?.message;
+
+const rolesOf = <Name extends 'readers' | 'operators' | 'leads'>(name: Name, what: string) => ({
+  name,
+  usual: '',
+  problem: problemBy(stageSettings[name].schema),
+  text: `IAM roles of the people who ${what}, by name, separated by commas`,
+});
+
+export const questions = [
+  {
+    name: 'stage',
+    text: 'Name of the stage',
+    usual: 'prod',
+    problem: (answer) =>
+      answer === 'local' ? 'local is the stack on this machine: name another stage' : stageProblem(answer),
+  },
+  {
+    name: 'region',
+    text: 'AWS region, as in eu-west-1',
+    problem: regionProblem,
+  },
+  {
+    name: 'platformUrl',
+    text: 'Address of the learning platform, as in https://platform.university.edu',
+    problem: (answer) =>
+      problemBy(baseUrl.schema)(answer) ?? addressProblem('platformUrl', answer, { examples: false }),
+  },
+  {
+    name: 'alarmEmail',
+    text: 'Mail address for alarms',
+    problem: (answer) => addressProblem('alarmEmail', answer, { examples: false }),
+  },
+  {
+    name: 'lpVersion',
+    text: 'Version of the platform’s API lp',
+    usual: lpVersion.usual,
+    problem: problemBy(lpVersion.schema),
+  },
+  {
+    name: 'leVersion',
+    text: 'Version of the platform’s API le',
+    usual: leVersion.usual,
+    problem: problemBy(leVersion.schema),
+  },
+  {
+    name: 'off',
+    text: 'Functions that are not to be deployed, separated by commas',
+    usual: '',
+    problem: problemBy(stageSettings.off.schema),
+  },
+  rolesOf('readers', 'look'),
+  rolesOf('operators', 'put letters right'),
+  rolesOf('leads', 'pause, publish and decide'),
+] as const satisfies Question[];
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** The file of a stage. */
+export const stageFile = ({
+  stage,
+  ...answers
+}: StageAnswers): string => `# The settings of the stage ${stage} of sis-relay. Nothing here is secret: credentials are in Secrets Manager alone.
+# All settings, with their meanings and defaults: lib/stage/README.md
+region: ${quoted(answers.region)}
+platformUrl: ${quoted(answers.platformUrl)}
+# The versions of the platform's API that are called.
+lpVersion: ${quoted(answers.lpVersion)}
+leVersion: ${quoted(answers.leVersion)}
+# Gets the alarms' mail.
+alarmEmail: ${quoted(answers.alarmEmail)}
+# Functions that are not deployed.
+off: ${quoted(answers.off)}
+# The IAM roles of the people who look, who put letters right, and who decide. '': attach the policies by hand.
+readers: ${quoted(answers.readers)}
+operators: ${quoted(answers.operators)}
+leads: ${quoted(answers.leads)}
+# true: neither the stack nor the ledger's table can be deleted until this is switched off.
+protected: ${stage === 'prod'}
+`;

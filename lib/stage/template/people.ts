@@ -1,0 +1,212 @@
+import type { Grant } from './grant.ts';
+import {
+  bucket,
+  crosswalk,
+  deadLetters,
+  desk,
+  deskByList,
+  leadingKeys,
+  ledger,
+  objects,
+  prefixes,
+  type StageArns,
+} from './stage-arns.ts';
+
+// For the people who run `sis-relay`, and for systems that send messages: policies that apply only once an administrator attaches them.
+// lib/stage/roles.ts names the commands of each role. A person of a role has the policies before it, too: lead, operator, reader.
+
+export type PolicyOfPeople = { Description: string; rights(stage: StageArns): Grant[] };
+
+/** Nothing here reads the content of a message: no queue, no archive, no state of a snapshot, no secret. */
+const readers: PolicyOfPeople = {
+  Description:
+    'What the command sis-relay shows of a stage, lists and groups of letters, what waits, traces and reports',
+  rights: (stage) => [
+    { Action: ['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], Resource: stage.queueNamed('*') },
+    // The lists of letters and of waiting messages.
+    { Action: ['dynamodb:Scan', 'dynamodb:BatchGetItem'], Resource: desk },
+    { Action: ['dynamodb:Query'], Resource: deskByList },
+    // Incidents, the pace, pauses, and the claims of each resource.
+    { Action: ['dynamodb:GetItem'], Resource: ledger },
+    // What one of the SIS' names stands for. Without Query and Scan, nobody lists the names.
+    { Action: ['dynamodb:GetItem', 'dynamodb:BatchGetItem'], Resource: crosswalk },
+    // The audit log, codes that moved, names that are held, the records of snapshots, and the findings of comparisons.
+    {
+      Action: ['s3:GetObject'],
+      Resource: objects(
+        'audit/*',
+        'crosswalk-state/filled/moved-*.json',
+        'crosswalk-state/filled/held.json',
+        'reconcile/*.json',
+        'reconcile/*.jsonl',
+      ),
+    },
+    {
+      Action: ['s3:GetObject'],
+      Resource: objects(
+        'snapshot-records/*/record.json',
+        'snapshot-records/*/report.csv',
+        'snapshot-records/accepted*.json',
+        'snapshot-records/unaccepted/*',
+      ),
+    },
+    // Which files come once.
+    { Action: ['s3:GetObject'], Resource: objects('snapshot-settings.json') },
+    // User names that passed to other records, which a person decides on, and what was decided.
+    {
+      Action: ['s3:GetObject'],
+      Resource: objects('snapshot-records/passed.json', 'crosswalk-state/accepted-names/*'),
+    },
+    // Which imports are running: the others no longer wait.
+    {
+      Action: ['lambda:ListDurableExecutionsByFunction', 'lambda:ListVersionsByFunction'],
+      Resource: stage.functionsAndVersions('snapshot-import'),
+    },
+    // Of archives, their names.
+    {
+      Action: ['s3:ListBucket'],
+      Resource: bucket,
+      Condition: prefixes(
+        'audit/*',
+        'discarded/*',
+        'edited/*',
+        'snapshot-records/*',
+        'reconcile/*',
+        'crosswalk-state/accepted-names/*',
+      ),
+    },
+    { Action: ['kms:Decrypt'], Resource: stage.kmsKey },
+    { Action: ['logs:FilterLogEvents'], Resource: stage.logNamed('*') },
+    // The stack's outputs, so that --stage alone is enough to find everything.
+    { Action: ['cloudformation:DescribeStacks'], Resource: stage.stackNamed('*') },
+    // Which functions are paused. IAM grants the list for all mappings or none.
+    { Action: ['lambda:ListEventSourceMappings'], Resource: '*' },
+  ],
+};
+
+/** Functions whose executions people follow and stop. An import is decided on instead. */
+const jobs = ['course-export', 'crosswalk-fill', 'reconcile'];
+
+/**
+ * Who replays letters may send to the functions' queues. IAM cannot tell that from `publish`, which the command refuses because it may
+ * not write the entry of a lead to the audit log.
+ */
+const operators: PolicyOfPeople = {
+  Description: 'What the command sis-relay does to letters and waiting messages, beside what Readers may',
+  rights: (stage) => [
+    { Action: ['sqs:SendMessage'], Resource: stage.queues },
+    // ChangeMessageVisibility makes waiting messages visible at once when an operator wakes them.
+    { Action: ['sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility'], Resource: stage.queueNamed('*') },
+    { Action: ['sqs:DeleteMessage'], Resource: deadLetters },
+    // Entries of the audit log about what an operator may do, and archives of discarded or edited letters.
+    { Action: ['s3:PutObject'], Resource: objects('audit/*-operator.json', 'edited/*', 'discarded/*') },
+    // Letters, whole snapshots, what a file is compared with, and the lists of what the SIS must send again.
+    {
+      Action: ['s3:GetObject'],
+      Resource: objects(
+        'edited/*',
+        'discarded/*',
+        'letters/*',
+        'snapshot-*',
+        'crosswalk-state/filled/*',
+        'reconcile/resends/*',
+      ),
+    },
+    {
+      Action: ['s3:ListBucket'],
+      Resource: bucket,
+      Condition: prefixes('snapshot-*', 'crosswalk-state/filled/*'),
+    },
+    { Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Resource: stage.kmsKey },
+    // The lists, which operators' actions update.
+    {
+      Action: ['dynamodb:BatchWriteItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
+      Resource: desk,
+    },
+    // Replays ask the platform first. Who looks up an uncertain submission signs as its learner, and so could do more in that name.
+    {
+      Action: ['secretsmanager:GetSecretValue'],
+      Resource: [stage.secretNamed('service-??????'), stage.secretNamed('users/*')],
+    },
+    { Action: ['secretsmanager:DescribeSecret'], Resource: stage.secretNamed('users/*') },
+    { Action: ['s3:GetObject'], Resource: objects('uploads/submission-upload/*') },
+    {
+      Action: ['lambda:InvokeFunction'],
+      Resource: [...stage.functions('dead-letter-replay', 'connection-check'), ...stage.aliases('reconcile')],
+    },
+    // The results of executions: the name of an execution begins with its function's.
+    {
+      Action: [
+        'lambda:ListDurableExecutionsByFunction',
+        'lambda:ListVersionsByFunction',
+        'lambda:GetDurableExecution',
+        'lambda:GetDurableExecutionHistory',
+      ],
+      Resource: stage.functionsAndVersions(...jobs),
+    },
+  ],
+};
+
+const leads: PolicyOfPeople = {
+  Description: 'What the command sis-relay decides, sends and stops, beside what Readers and Operators may',
+  rights: (stage) => [
+    { Action: ['s3:PutObject'], Resource: objects('audit/*-lead.json') },
+    // Brings letters back.
+    { Action: ['sqs:SendMessage'], Resource: deadLetters },
+    // Decides on a waiting snapshot, on the findings of comparisons, on a code that moved, and on a user name that passed.
+    {
+      Action: ['lambda:SendDurableExecutionCallbackSuccess'],
+      Resource: stage.executions('snapshot-import'),
+    },
+    {
+      Action: ['s3:PutObject'],
+      Resource: objects('reconcile/accepted/*', 'reconcile/resends/*', 'crosswalk-state/accepted-names/*'),
+    },
+    { Action: ['dynamodb:PutItem'], Resource: crosswalk, Condition: leadingKeys('accepted/*') },
+    // A fill may accept that many names are gone, and an import may end a feed, which IAM does not see.
+    {
+      Action: ['lambda:InvokeFunction'],
+      Resource: [
+        ...stage.aliases('snapshot-import', 'crosswalk-fill', 'course-export'),
+        ...stage.functions('token-refresh'),
+      ],
+    },
+    { Action: ['lambda:StopDurableExecution'], Resource: stage.functionsAndVersions(...jobs) },
+    // Who changes an event-source mapping may also give it a filter, which deletes the messages that do not match. IAM has no condition
+    // for that; `status` reports a filter.
+    {
+      Action: ['lambda:UpdateEventSourceMapping'],
+      Resource: stage.arn('lambda', 'event-source-mapping:*'),
+      Condition: { ArnLike: { 'lambda:FunctionArn': stage.functionNamed('*') } },
+    },
+    { Action: ['dynamodb:UpdateItem'], Resource: ledger, Condition: leadingKeys('paused/*') },
+    // Secrets that a letter's remedy may name. Those of LTI links may be written, not read.
+    {
+      Action: ['secretsmanager:CreateSecret', 'secretsmanager:PutSecretValue'],
+      Resource: ['service-??????', 'users/*', 'lti-links/*'].map(stage.secretNamed),
+    },
+    { Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Resource: stage.kmsKey },
+  ],
+};
+
+const producers: PolicyOfPeople = {
+  Description: 'What a student information system needs, to send messages and the files that they name',
+  rights: (stage) => [
+    { Action: ['sqs:GetQueueUrl', 'sqs:SendMessage'], Resource: stage.queueNamed('*') },
+    { Effect: 'Deny', Action: ['sqs:SendMessage'], Resource: deadLetters },
+    { Action: ['s3:PutObject'], Resource: objects('uploads/*') },
+    {
+      Action: ['s3:PutObject'],
+      Resource: objects('events/*', 'snapshots/*', 'crosswalk/users.csv', 'crosswalk/org-units.csv'),
+    },
+    { Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Resource: stage.kmsKey },
+  ],
+};
+
+/** By their logical ids. */
+export const people: Record<string, PolicyOfPeople> = {
+  Readers: readers,
+  Operators: operators,
+  Leads: leads,
+  Producers: producers,
+};

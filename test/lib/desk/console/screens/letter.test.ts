@@ -1,0 +1,182 @@
+import { expect, test } from 'vitest';
+import { discardLetters } from '../../../../../lib/desk/messages/archive/discard.ts';
+import { createAudit } from '../../../../../lib/stage/audit.ts';
+import { eventBody, never, officesForTests } from '../../cli/office.ts';
+import { editAt } from '../../messages/operator.ts';
+import { openConsole } from '../attacker.ts';
+
+const offices = officesForTests();
+
+test('the address of a letter that was dealt with shows what became of it, and who did it', async () => {
+  const office = await offices.open();
+  const [one = '', other = ''] = await office.park([{}, {}]);
+  await discardLetters(
+    { ...office.target, who: 'jane' },
+    {
+      ...{ filter: { id: [one] }, reason: 'on paper', dryRun: false, audit: office.audit, signal: never },
+      confirm: async () => true,
+    },
+  );
+  const ours = await openConsole({ ...office.target, who: 'ida' });
+  const gone = await ours.get(`/letters/${one}`);
+  expect(gone.status).toBe(200);
+  expect(gone.text).toMatch(/no longer a letter[\s\S]*discarded by jane: on paper/);
+  for (const screen of ['replay', 'discard', 'edit'])
+    expect((await ours.get(`/${screen}?id=${one}`)).text).toContain(
+      `<a class="button" href="/letters/${one}">`,
+    );
+  const unknown = await ours.get('/letters/00000000');
+  expect(unknown.status).toBe(404);
+  expect(unknown.text).toContain('No letter 00000000 is known.');
+  expect(unknown.text).toContain('href="/trace?id=00000000&amp;log=yes"');
+  expect((await ours.get(`/letters/${other}`)).text).toContain('a letter for');
+  await ours.close();
+});
+
+test('what was discarded is listed with who did it, why, and how many letters it brings back', async () => {
+  const office = await offices.open();
+  const target = { ...office.target, who: 'jane' };
+  const ids = await office.park([{}, {}]);
+  await discardLetters(target, {
+    ...{ filter: { id: ids }, reason: 'on paper', dryRun: false, signal: never },
+    ...{ audit: createAudit(target, () => {}), confirm: async () => true },
+  });
+  const [one = ''] = await office.park([{}]);
+  await editAt({ target, audit: createAudit(target, () => {}) }, { filter: { id: [one] } });
+  const ours = await openConsole(office.target);
+  const { text } = await ours.get('/log');
+  const edited = text.split('<h2>Edited letters</h2>')[1] ?? '';
+  expect(edited).toContain(`href="/trace?id=${one}"`);
+  expect(edited).toMatch(new RegExp(`s3://[\\w/-]+/edited/[\\w/-]+-${one}\\.jsonl`));
+  const [done = '', archived = ''] = text.split('<h2>Discarded letters</h2>');
+  const rowsOf = (text: string): string =>
+    (text.split('<tbody>')[1] ?? '').replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+  expect(rowsOf(done)).toMatch(/ letters discard on paper discarded 2 [0-9a-f]{8} /);
+  expect(rowsOf(archived)).toMatch(/ jane on paper 2 s3:\S+\/discarded\/\S+ Restore /);
+  await ours.close();
+});
+
+test('the list of runs tells them apart: on what, by whom, how they ended, and how to plan again', async () => {
+  const office = await offices.open();
+  const [one = '', other = ''] = await office.park([{}, {}]);
+  const ours = await openConsole({ ...office.target, who: 'ida' });
+  for (const id of [one, other]) {
+    const { headers } = await ours.post('/replay', { id });
+    const run = headers.location ?? '';
+    const asked = async (): Promise<string> => {
+      const { text } = await ours.get(run);
+      const [, question] = /name="question" value="([^"]+)"/.exec(text) ?? [];
+      return question ?? asked();
+    };
+    await ours.post(`${run}/answer`, {
+      question: await asked(),
+      answer: id === one ? 'no' : 'yes',
+      rate: '500',
+    });
+    if (id === one) expect((await ours.get(run)).text).toContain(`<a href="/replay?id=${id}">Plan again</a>`);
+  }
+  const { text } = await ours.get('/runs');
+  expect(text).toContain(`${one.slice(0, 8)}, by ida`);
+  expect(text).toContain(`${other.slice(0, 8)}, by ida`);
+  expect(text).toContain('Nothing was changed.');
+  await ours.close();
+});
+
+test('the form for one letter shows what its fields hold, and marks what fails; values are revealed with a reason', async () => {
+  const office = await offices.open();
+  const [id = ''] = await office.park([
+    {
+      body: eventBody('grade-push', { comments: 'well done', userId: 301 }),
+      failure: {
+        kind: 'invalid',
+        message: 'Not valid: data.comments: must be shorter; data.grade: is missing',
+      },
+    },
+  ]);
+  const ours = await openConsole(office.target);
+  expect((await ours.get(`/edit?id=${id}`)).text).toContain(`data-load="/letters/${id}/edit"`);
+  const masked = (await ours.get(`/letters/${id}/edit`)).text;
+  expect(fieldIn(masked, 'comments')).toContain('now: <bdi>•••</bdi>');
+  expect(fieldIn(masked, 'comments')).toContain('must be shorter');
+  expect(fieldIn(masked, 'grade.points')).toContain('is missing');
+  expect(fieldIn(masked, 'userId')).toContain('now: <bdi>301</bdi>');
+  expect(fieldIn(masked, 'userId')).not.toContain('class="problem"');
+  expect((await ours.post('/edit/values', { id })).status).toBe(400);
+  const revealed = (await ours.post('/edit/values', { id, reason: 'a call' })).text;
+  expect(fieldIn(revealed, 'comments')).toContain('now: <bdi>well done</bdi>');
+  expect(revealed).toContain('name="reason" value="a call"');
+  await ours.close();
+});
+
+test('a check that fails asks again in the form, with what was typed, and the mark at its field', async () => {
+  const office = await offices.open();
+  const failure = { kind: 'invalid' as const };
+  const [id = ''] = await office.park([{ body: eventBody('grade-push', { grade: null }), failure }]);
+  const ours = await openConsole(office.target);
+  const form = { id, function: 'grade-push', reason: 'points were left out' };
+  const run = (await ours.post('/edit', { ...form, 'set:grade.points': '7' })).headers.location ?? '';
+  const asked = async (told: string): Promise<string> => {
+    const { text } = await ours.get(run);
+    return text.includes('name="question"') && text.includes(told) ? text : asked(told);
+  };
+  const answer = (page: string, fields: Record<string, string>) =>
+    ours.post(`${run}/answer`, {
+      question: /name="question" value="([^"]+)"/.exec(page)?.[1] ?? '',
+      ...{ answer: 'yes', ...fields },
+    });
+  const again = await asked('Check again');
+  expect(fieldIn(again, 'grade.type')).toContain('class="problem"');
+  expect(fieldIn(again, 'grade.points')).toMatch(/value="7"[\s\S]*now: <bdi>not set/);
+  await answer(again, { 'set:grade.points': '7', 'set:grade.type': 'numeric' });
+  expect(await asked('Send 1 letter like this')).toMatch(/data\.grade\.points[\s\S]*\+ 7/);
+  await ours.close();
+});
+
+test('a message that is not JSON has no form: its place, and the command that opens it', async () => {
+  const office = await offices.open();
+  const failure = { kind: 'invalid' as const, message: 'The message is not valid: the body is not JSON' };
+  const [id = ''] = await office.park([{ body: '{"data":\n {"a": 1,}}', failure }]);
+  const ours = await openConsole(office.target);
+  const told = [
+    'is not JSON (its first fault is in line 2, column 10).',
+    `sis-relay letters edit ${id.slice(0, 8)} opens it in your editor.`,
+  ];
+  const page = (await ours.get(`/letters/${id}/edit`)).text;
+  expect(page).not.toContain('<form');
+  for (const each of told) expect(page).toContain(each);
+  // What was typed before the letter was read is not asked for again and again.
+  const form = { id, function: 'grade-push', reason: 'points', 'set:grade.points': '7' };
+  const run = (await ours.post('/edit', form)).headers.location ?? '';
+  const ended = async (): Promise<string> => {
+    const { text } = await ours.get(run);
+    return /This run (ended|failed)|Check again/.test(text) ? text : ended();
+  };
+  const result = await ended();
+  expect(result).not.toContain('Check again');
+  for (const each of told) expect(result).toContain(each);
+  await ours.close();
+});
+
+const fieldIn = (page: string, path: string): string =>
+  page.split('<div class="field">').find((each) => each.includes(`name="set:${path}"`)) ?? '';
+
+test('letters that need a decision are revealed together, for one reason, and each can be decided on', async () => {
+  const office = await offices.open();
+  const failure = { kind: 'uncertain' as const, remedy: 'Look for a grade with this comment.' };
+  const ids = await office.park(
+    ['well done', 'see me'].map((comments) => ({ body: eventBody('grade-push', { comments }), failure })),
+  );
+  await office.park([{ body: eventBody('grade-push', { comments: 'not to be seen' }) }]);
+  const ours = await openConsole(office.target);
+  expect((await ours.get('/uncertain')).text).not.toContain('well done');
+  expect((await ours.post('/uncertain/reveal')).status).toBe(400);
+  const { text } = await ours.post('/uncertain/reveal', { reason: 'a look at the platform' });
+  for (const told of ['well done', 'see me', 'Look for a grade with this comment.'])
+    expect(text).toContain(told);
+  expect(text).not.toContain('not to be seen');
+  for (const id of ids) expect(text).toContain(`name="id" value="${id}"`);
+  expect(text.match(/name="reason" value="a look at the platform"/g)).toHaveLength(2);
+  const audited = [...(await office.objects('audit/')).values()].join('');
+  expect(audited).toMatch(/letters show --reveal.*a look at the platform/);
+  await ours.close();
+});

@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { programOf } from '../../../../lib/desk/cli/cli.ts';
+import { loadOptionDesks } from '../../../../lib/options.ts';
+import { quietTerminal } from '../cli/typed.ts';
+
+const lib = resolve(import.meta.dirname, '../../../../lib');
+const program = programOf({
+  terminal: quietTerminal,
+  desks: await loadOptionDesks(),
+  finish: () => {},
+  collect: () => {},
+});
+const verbs = program.commands.map((each) => each.name());
+const typed = new RegExp(`--[a-z]|sis-relay (?:${verbs.join('|')})\\b`);
+/** A text that is a command or options as a whole is for `command`. */
+const commands = new RegExp(`\`(?:${verbs.join('|')}| ?--)[^\`]*\`|'(?:${verbs.join('|')}| ?--)[^']*'`, 'g');
+
+test.each(readdirSync(resolve(lib, 'show/views')))(
+  '%s has commands and options as commands alone: a browser shows the sentences',
+  (file) => {
+    const source = readFileSync(resolve(lib, 'show/views', file), 'utf8');
+    expect(source.replace(commands, '')).not.toMatch(typed);
+  },
+);
+
+test.each(readdirSync(resolve(lib, 'show/views')))(
+  '%s leaves the arrow before what is to be done to the terminal',
+  (file) => {
+    expect(readFileSync(resolve(lib, 'show/views', file), 'utf8')).not.toMatch(/text: [`'"]→/);
+  },
+);

@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest';
+import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
+import { shown } from '../../../../lib/desk/console/html/view.ts';
+import type { Plan, PlannedGroup } from '../../../../lib/desk/messages/replay/plan.ts';
+import type { ReplayCounts } from '../../../../lib/desk/messages/replay/run.ts';
+import { firstAction } from '../../../../lib/desk/views/letters.ts';
+import { endNote, outcomesText, planView, resultNotes, resultView } from '../../../../lib/desk/views/plan.ts';
+import type { ConnectionReport } from '../../../../lib/stage/connection/check.ts';
+import { quietTerminal } from '../cli/typed.ts';
+
+const group = (kind: string, letters: number): PlannedGroup => ({
+  ...{ function: 'grade-push', kind, letters, cause: '0a1b2c3d' },
+  ...{ error: '400 Bad Request', words: [], remedy: `Remove what caused ${kind}.` },
+});
+
+const facts = {
+  at: '',
+  matching: 1,
+  oldestMs: 0,
+  listed: 1,
+  queued: 1,
+  limitReached: false,
+  unchecked: 0,
+  replayedOften: 0,
+};
+const plan = (more: Partial<Plan>): Plan => ({
+  ...{ ...facts, send: [], notYet: [], uncertain: [], unknownSource: 0, ...more },
+});
+const printed = (...given: Parameters<typeof planView>): string[] =>
+  linesOf(planView(...given), { ...quietTerminal, width: 200 });
+
+test('a plan has a section for each reason why letters cannot succeed yet', () => {
+  const blocked = { why: 'The token lacks a:b:c', todo: 'Grant\u001B[31m it' };
+  const notYet = [
+    { ...group('missing-scope', 2), ...blocked },
+    { ...group('missing-scope', 3), ...blocked },
+    { ...group('credentials', 4), why: 'The key is refused', todo: 'Rotate it' },
+  ];
+  const lines = printed(plan({ notYet }), undefined);
+  expect(lines.filter((line) => !/^Letters|rejected|0a1b2c3d/.test(line)).slice(2, 9)).toEqual([
+    ...['5 cannot succeed yet, and stay where they are', 'The token lacks a:b:c', '→ Grant it', ''],
+    ...['4 cannot succeed yet, and stay where they are', 'The key is refused', '→ Rotate it'],
+  ]);
+});
+
+test('what needs a decision says what sends it and nothing else, and what is not from here is only counted', () => {
+  const uncertain = [group('uncertain', 2), { ...group('outdated', 1), cause: '9f8e7d6c' }];
+  const lines = printed(plan({ uncertain, unknownSource: 7 }), undefined);
+  expect(lines.filter((line) => line.includes('sis-relay '))).toEqual([
+    'To look: sis-relay letters verify --cause 0a1b2c3d',
+    'Once those that were done are discarded: sis-relay letters replay --cause 0a1b2c3d --include-uncertain',
+    'To look: sis-relay letters list --cause 9f8e7d6c',
+    'Once those that were done are discarded: sis-relay letters replay --cause 9f8e7d6c --include-uncertain',
+    'sis-relay letters list --kind unknown-source',
+  ]);
+  const html = String(shown(planView(plan({ uncertain, unknownSource: 7 }), undefined)));
+  expect(html).toContain('7 are not from this deployment: they have no queue to go to');
+  expect(html).toContain('href="/uncertain?kind=outdated"');
+});
+
+test('what is invalid is not sent, and leads to its correction', () => {
+  const notYet = [{ ...group('invalid', 3), why: 'refused', todo: 'Correct it.' }];
+  const told = planView(plan({ notYet }), undefined);
+  expect(String(shown(told))).toContain('href="/edit?cause=0a1b2c3d">Edit 3 letters of grade-push<');
+  expect(String(shown(told, { as: 'read-only' }))).not.toContain('/edit');
+  // So does each such letter and cause, before a replay.
+  const first = (kind: string) =>
+    firstAction({ kind, error: '' }, { cause: '0a1b2c3d' }).map((block) => Object.keys(block || {})[0]);
+  expect([first('invalid'), first('rejected')]).toEqual([
+    ['lead', 'links', 'action'],
+    ['lead', 'action'],
+  ]);
+});
+
+test('a body without fields is corrected in an editor, which opens one letter', () => {
+  const first = (error: string, letters: number) =>
+    firstAction({ kind: 'invalid', error, letters }, { cause: '0a1b2c3d' })[0];
+  expect(first('the body is not JSON', 1)).toEqual({
+    lead: 'To correct it in your editor and send it',
+    command: 'letters edit --cause 0a1b2c3d --reason <why>',
+  });
+  expect(first('the body is not JSON', 2)).toMatchObject({ command: 'letters list --cause 0a1b2c3d' });
+  expect(first('data.userId: is missing', 2)).toMatchObject({
+    command: 'letters edit --cause 0a1b2c3d --set data.userId=<value> --reason <why>',
+  });
+});
+
+test('a plan says what must be done before, once for each remedy, and nothing of what ends by itself', () => {
+  const send = [group('rejected', 3), group('rejected', 2), group('throttled', 1)];
+  expect(printed(plan({ send }), undefined)).toEqual(
+    expect.arrayContaining([
+      'Each cause must be gone before you agree:',
+      '→ 0a1b2c3d, 0a1b2c3d: Remove what caused rejected.',
+    ]),
+  );
+  expect(printed(plan({ send }), undefined).join()).not.toContain('caused throttled');
+});
+
+const report = (reachable: boolean) => ({ reachable, problems: [] }) as unknown as ConnectionReport;
+
+test('what the probe cannot tell is said only where it reached the platform', () => {
+  const send = [group('missing-permission', 1)];
+  const saysSo = (reachable: boolean) =>
+    printed(plan({ send }), report(reachable)).join().includes('The probe cannot tell');
+  expect([saysSo(true), saysSo(false)]).toEqual([true, false]);
+});
+
+test('invalid letters that were not read for the plan are counted', () => {
+  expect(printed(plan({ send: [group('invalid', 9)], unchecked: 2 }), undefined).join('\n')).toContain(
+    '2 invalid letters were not read for this plan. Before one is sent, its message is checked',
+  );
+});
+
+test('a function that is paused is told with the letters that would wait, and how it is resumed', () => {
+  const paused = { function: 'grade-push', state: 'Disabled', sinceMs: 0, who: 'jane', reason: 'a move' };
+  const view = (...more: (typeof paused)[]) =>
+    printed(plan({ send: [group('rejected', 1)] }), undefined, more);
+  expect(view(paused)).toEqual(
+    expect.arrayContaining([
+      '✗ grade-push is paused (Disabled) since 1970-01-01 00:00 UTC by jane: a move',
+      'To resume: sis-relay resume grade-push',
+      'The letters of grade-push would wait on its queue, and have no outcome until it is resumed.',
+    ]),
+  );
+  // A record of a pause that is over holds nothing back.
+  expect(view({ ...paused, state: 'Enabled' })).toEqual(view());
+});
+
+const counts: ReplayCounts = {
+  ...{ sent: 3, through: 3, cameBack: 0, waits: 0, unknown: 0, setAside: 0, notTried: 0 },
+  ...{ byCause: [], cameBackAs: [], waitFor: [], gone: 0, stillInvalid: 0, failed: [], undeleted: [] },
+};
+
+test.each([
+  [{ counts }, 'good', 'Done.'],
+  [{ counts: { ...counts, through: 2, cameBack: 1 } }, 'warn', 'Ended. Not all letters went through.'],
+  [{ counts: { ...counts, gone: 1 } }, 'warn', 'Ended. Not all letters went through.'],
+  [{ counts, stoppedBecause: 'it was\u0007 interrupted' }, 'bad', 'Stopped: it was  interrupted.'],
+])('a replay ends well only where all went through: %#', (ended, tone, text) => {
+  expect(endNote(ended)).toEqual({ tone, text });
+});
+
+test('a result tells what there is to tell, with the number of letters', () => {
+  expect(resultNotes({ counts })).toEqual([]);
+  expect(resultNotes({ counts: { ...counts, stillInvalid: 2 }, backLater: 1 })).toEqual([
+    {
+      ...{ tone: 'warn', text: '2 letters were not sent, because their functions would still refuse them' },
+      command: 'letters groups --kind invalid',
+    },
+    { tone: 'plain', text: '1 letter becomes visible again by itself when its lease ends' },
+  ]);
+});
+
+test('a run at work tells its outcomes, and how long the rest takes', () => {
+  const more = { sent: 9, through: 5, cameBack: 2, waits: 1, unknown: 1, notTried: 600 };
+  expect(outcomesText({ ...counts, ...more }, { rate: 5 })).toBe(
+    'Of 9 sent, 5 went through, 2 came back, 1 waits, 1 has no outcome yet; 600 were not sent yet (2 min).',
+  );
+});
+
+test('what had no outcome when a person stopped the run is not put down to the function', () => {
+  const cause = { ...group('rejected', 1), ...counts, unknown: 1, sent: 1 };
+  const toldOf = (stoppedBecause?: string) =>
+    JSON.stringify(
+      resultView({ counts: { ...counts, byCause: [cause] }, ended: 'stopped', stoppedBecause, backLater: 0 }),
+    );
+  expect(toldOf('it was interrupted')).toContain('had no outcome yet when the run stopped');
+  expect(toldOf('it was interrupted')).not.toContain('paused');
+  expect(toldOf()).toContain('it may be paused');
+});

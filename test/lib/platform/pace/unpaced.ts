@@ -1,0 +1,13 @@
+import type { Pace, Turn } from '../../../../lib/platform/pace/pace.ts';
+
+export const freeTurn: Turn = { next: () => 0, end: () => {} };
+
+/** The pace of a platform that takes all calls at once. */
+export const unpaced: Pace = {
+  ask: (_priority, _untilMs, settle) => {
+    settle({ turn: freeTurn });
+    return () => {};
+  },
+  learn: () => {},
+  budget: () => undefined,
+};

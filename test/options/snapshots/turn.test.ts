@@ -1,0 +1,174 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { type ImportRequest, requestIn } from '../../../lib/options/snapshots/request.ts';
+import { acceptedKey } from '../../../lib/options/snapshots/state/record.ts';
+import type { SnapshotStore } from '../../../lib/options/snapshots/state/store.ts';
+import {
+  carryLost,
+  listUnaccepted,
+  missingBefore,
+  readUnaccepted,
+  settleUnaccepted,
+  type Unaccepted,
+  unacceptedPrefix,
+  writeUnaccepted,
+} from '../../../lib/options/snapshots/state/unaccepted.ts';
+import { isItsTurn } from '../../../lib/options/snapshots/turn.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
+import { bucketFolder } from './bucket-folder.ts';
+
+afterAll(removeTemporaryFolders);
+
+const key = 'snapshots/a b+ä.zip';
+
+describe('a request', () => {
+  const encoded = 'snapshots/a+b%2B%C3%A4.zip';
+  test.each<[string, unknown, ImportRequest]>([
+    [
+      'of a notice of S3',
+      { Records: [{ s3: { object: { key: encoded, versionId: 'v1', sequencer: '0A' } } }] },
+      { key, versionId: 'v1', sequencer: '0A' },
+    ],
+    ['of a bucket without versions', { Records: [{ s3: { object: { key: encoded } } }] }, { key }],
+    [
+      'of EventBridge',
+      { detail: { object: { key, 'version-id': 'v1', sequencer: '0A' } } },
+      { key, versionId: 'v1', sequencer: '0A' },
+    ],
+    ['of a person', { key, versionId: 'v1' }, { key, versionId: 'v1' }],
+  ])('%s names the version', (_, event, request) => expect(requestIn(event)).toEqual(request));
+
+  test('of no file, or with a field that is misspelt, is refused with what to pass', () => {
+    for (const event of [{}, { key: 'uploads/a.zip' }, { key, versionid: 'v1' }])
+      expect(() => requestIn(event)).toThrow(/names no file under snapshots\/.*versionId/);
+  });
+});
+
+const arnOf = (name: string): string => `arn:aws:lambda:here:1:function:import:1/durable-execution/x/${name}`;
+/** Files that were put at these seconds, by the ids of their versions, which are the names of their executions. */
+const turns = (seconds: Record<string, number>) => {
+  const { store } = bucketFolder(temporaryFolder());
+  const find: SnapshotStore['find'] = async ({ versionId = '' }) => {
+    const droppedMs = Date.parse('2026-11-01T02:00:00Z') + 1000 * (seconds[versionId] ?? 0);
+    return { key, versionId, etag: '', sizeBytes: 1, droppedMs };
+  };
+  const running = Object.keys(seconds).map(arnOf);
+  const comes = (name: string, sequencer?: string) =>
+    isItsTurn(running, {
+      ...{ store: { ...store, find }, executionArn: arnOf(name) },
+      request: { key, versionId: name, sequencer },
+    });
+  return { store, running, comes };
+};
+
+describe('the turn of an import', () => {
+  test('comes in the order of the puts, whichever notice came first, and once the one at work has ended', async () => {
+    const { comes, running } = turns({ late: 3, early: 1, middle: 2 });
+    // They have begun: each is listed before it waits.
+    expect(await comes('late')).toBe(true);
+    expect([await comes('early'), await comes('middle')]).toEqual([false, false]);
+    running.splice(0, 1);
+    expect([await comes('middle'), await comes('early')]).toEqual([false, true]);
+    expect(await comes('middle')).toBe(false);
+    running.splice(0, 1);
+    expect(await comes('middle')).toBe(true);
+  });
+
+  test('comes by the notices’ order for files of one second', async () => {
+    const { comes, running, store } = turns({ first: 0, a: 1, b: 1 });
+    expect(await comes('first', '01')).toBe(true);
+    expect([await comes('a', '0B'), await comes('b', '0A')]).toEqual([false, false]);
+    running.splice(0, 1);
+    expect([await comes('a', '0B'), await comes('b', '0A')]).toEqual([false, true]);
+    expect((await listUnaccepted(store)).map(({ versionId }) => versionId)).toEqual(['first', 'b', 'a']);
+  });
+
+  test('waits for an older execution that lists nothing, and does not come before its own is listed', async () => {
+    const { comes, running } = turns({ ofBefore: 0, own: 1 });
+    expect(await comes('own')).toBe(false);
+    running.shift();
+    expect(await comes('own')).toBe(true);
+    running.length = 0;
+    expect(await comes('own')).toBe(false);
+  });
+
+  test('comes to neither where two have begun at once, and then to the one that was put first', async () => {
+    const { comes, store } = turns({ one: 2, other: 1 });
+    expect(await comes('one')).toBe(true);
+    const entry = (await readUnaccepted(store, arnOf('one'))) as Unaccepted;
+    await writeUnaccepted(store, arnOf('other'), { ...entry, execution: arnOf('other'), is: 'at work' });
+    expect(await comes('one')).toBe(false);
+    await writeUnaccepted(store, arnOf('other'), {
+      ...{ ...entry, execution: arnOf('other'), is: 'waiting' },
+      putAt: '2026-11-01T02:00:01.000Z',
+    });
+    expect([await comes('one'), await comes('other')]).toEqual([false, true]);
+  });
+});
+
+describe('what was put and is not accepted', () => {
+  const idOf = (day: number, content: string) => `202611${String(day).padStart(2, '0')}T020000Z-${content}`;
+  const entryOf = (day: number, more: Partial<Unaccepted> = {}): Unaccepted => ({
+    ...{ execution: arnOf(`${day}`), key, etag: '', sizeBytes: 1, is: 'failed', seenAt: '' },
+    putAt: `2026-11-${String(day).padStart(2, '0')}T02:00:00.000Z`,
+    id: idOf(day, `0000000${day}`),
+    ...more,
+  });
+  const listed = async (...entries: Unaccepted[]) => {
+    const { store, write, json } = bucketFolder(temporaryFolder());
+    for (const entry of entries) await writeUnaccepted(store, entry.execution ?? '', entry);
+    return { store, write, json };
+  };
+  const order = { id: idOf(9, '00000009'), putAt: '2026-11-09T02:00:00.000Z', isTrial: false };
+
+  test('is missing in a later delta, however it ended; a table, what is accepted, and what came later are not', async () => {
+    const ends = ['failed', 'rejected', 'undecided', 'superseded', 'replaced', 'at work', 'waiting'] as const;
+    const { store } = await listed(
+      ...ends.map((is, at) => entryOf(at + 1, { is })),
+      entryOf(8, { is: 'refused' }),
+      entryOf(3, { execution: arnOf('table'), key: 'snapshots/a.csv', id: idOf(3, 'aaaaaaaa') }),
+      entryOf(3, { execution: arnOf('same'), id: idOf(3, '00000009') }),
+      entryOf(2, { execution: arnOf('later'), putAt: '2026-11-10T02:00:00.000Z', id: idOf(10, 'bbbbbbbb') }),
+    );
+    const all = ends.map((_, at) => idOf(at + 1, `0000000${at + 1}`));
+    expect(await missingBefore(store, order)).toEqual(all);
+    expect(await missingBefore(store, { ...order, isTrial: true })).toEqual(all.slice(0, 5));
+  });
+
+  test.each([
+    ['a delta settles itself and the same content', { id: idOf(9, '00000002'), isWhole: false }, ['1', '3']],
+    ['a whole export settles all before it', { id: idOf(2, '0000000a'), isWhole: true }, ['3']],
+  ])('%s', async (_, accepted, left) => {
+    const { store } = await listed(entryOf(1), entryOf(2), entryOf(3));
+    await settleUnaccepted(store, { ...accepted, key, why: undefined });
+    const names = (await listUnaccepted(store)).map(({ execution }) => execution?.split('/').at(-1));
+    expect(names).toEqual(left);
+  });
+
+  test('a table that is accepted settles those of its name alone', async () => {
+    const [one, other] = ['snapshots/x/a.csv', 'snapshots/b.csv'];
+    const { store } = await listed(entryOf(1, { key: one }), entryOf(2, { key: other }), entryOf(3));
+    await settleUnaccepted(store, { ...order, key: 'snapshots/a.csv', isWhole: false, why: undefined });
+    expect((await listUnaccepted(store)).map((each) => each.key)).toEqual([other, key]);
+  });
+
+  test('has what version 1.0 knew of it', async () => {
+    const { store, write } = await listed();
+    const accepted = {
+      id: idOf(1, '00000001'),
+      number: 1,
+      columns: {},
+      by: '[]',
+      holds: 'tables',
+      lost: idOf(2, '00000002'),
+    };
+    write(acceptedKey, JSON.stringify(accepted));
+    await carryLost(store);
+    expect(await missingBefore(store, order)).toEqual([accepted.lost]);
+    const compared = { id: idOf(4, '00000004'), against: accepted.id, lost: idOf(3, '00000003') };
+    write('snapshot-records/compared.json', JSON.stringify(compared));
+    await carryLost(store);
+    expect(await missingBefore(store, order)).toEqual([accepted.lost, compared.lost, compared.id]);
+    await settleUnaccepted(store, { ...order, key, isWhole: true, why: undefined });
+    expect(await store.keysUnder(unacceptedPrefix)).toEqual([]);
+  });
+});
