@@ -191,9 +191,8 @@ export const proofs: readonly Proof[] = [
     figures: /^.*\d+(?:\.\d+)? %.*$/gm,
     files: [
       ...[...delivery, 'lib/options/reconcile'],
-      ...['delivery', 'message', 'platform', 'runtime', 'scheduled/reconcile'].map(
-        (room) => `test/lib/${room}`,
-      ),
+      ...['delivery', 'message', 'platform', 'runtime'].map((room) => `test/lib/${room}`),
+      'test/options/reconcile',
       // Too long to run for each change.
       ':(exclude)test/lib/delivery/letters/crash.test.ts',
       ...['stryker.config.js', 'test/mutate.config.ts'],

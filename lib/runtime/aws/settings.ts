@@ -143,7 +143,7 @@ export const platformSettings = {
     schema: overrides,
     usual: '{}',
     description:
-      'What differs for single operations, as JSON ([versions and paths](../../platform/README.md#versions-and-paths)).',
+      'What differs for single operations, as JSON ([versions and paths](../platform/README.md#versions-and-paths)).',
   },
   connectTimeoutMs: {
     variable: 'PLATFORM_CONNECT_TIMEOUT_MS',

@@ -83,7 +83,7 @@ describe('the end of a feed', () => {
     expect(reasons).toEqual([
       "oneroster is to be ended by a person's request: 4 enrollments end, which no other file wants, of 4 people in 2 org units; 1 enrollment stays, as other files want it; 2 grades stay, as grades cannot be removed from the platform",
     ]);
-    expect(platform.all()).toEqual(['2601 101 110', '2601/Essay 101 17.5', '2601/Essay 102 0']);
+    expect(platform.all()).toEqual(['2601 101 110', '2601/Essay 101 17.5', '2601/Essay 102 0 “See me”']);
   });
 
   test('of a table whose mapping removes nothing removes nothing, and says so', async () => {
@@ -149,7 +149,7 @@ describe('the end of a feed', () => {
     );
     await put('delta.zip', await zipOf(delta));
     await end('oneroster.zip');
-    expect(platform.all()).toEqual(['2601/Essay 101 17.5', '2601/Essay 102 0']);
+    expect(platform.all()).toEqual(['2601/Essay 101 17.5', '2601/Essay 102 0 “See me”']);
   });
 });
 

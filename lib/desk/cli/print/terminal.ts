@@ -52,11 +52,20 @@ const commands = new Set([
   ...['check-message', 'scopes', 'console', 'doctor'],
 ]);
 
-const named = new RegExp(`\`(?:sis-relay (?!<)|(?=(?:${[...commands].join('|')})(?: |\`)))([^\`]+)\``, 'g');
+/** Without the name of the program; undefined: it is no command. */
+const commandIn = (quoted: string): string | undefined => {
+  const [, named] = /^sis-relay ([^<].*)$/.exec(quoted) ?? [];
+  return named ?? (commands.has(quoted.split(' ', 1)[0] ?? '') ? quoted : undefined);
+};
 
 /** A command that a sentence names in backquotes, as it is typed here. */
 export const asTyped = (text: string, { command }: Pick<Terminal, 'command'>): string =>
-  text.includes('`') ? text.replace(named, (_, words: string) => `\`${command(words)}\``) : text;
+  text.includes('`')
+    ? text.replace(/`([^`]+)`/g, (whole, quoted: string) => {
+        const words = commandIn(quoted);
+        return words === undefined ? whole : `\`${command(words)}\``;
+      })
+    : text;
 
 /** The exit statuses of shells: 128 plus the number of the signal. */
 const exitStatuses = { SIGINT: 130, SIGTERM: 143 } as const;

@@ -17,17 +17,16 @@ const typed = new RegExp(`--[a-z]|sis-relay (?:${verbs.join('|')})\\b`);
 /** A text that is a command or options as a whole is for `command`. */
 const commands = new RegExp(`\`(?:${verbs.join('|')}| ?--)[^\`]*\`|'(?:${verbs.join('|')}| ?--)[^']*'`, 'g');
 
-test.each(readdirSync(resolve(lib, 'show/views')))(
-  '%s has commands and options as commands alone: a browser shows the sentences',
-  (file) => {
-    const source = readFileSync(resolve(lib, 'show/views', file), 'utf8');
-    expect(source.replace(commands, '')).not.toMatch(typed);
-  },
-);
+/** Of the core, and of options. */
+const views = readdirSync(lib, { recursive: true, encoding: 'utf8' })
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => /\/views\/[^/]+\.ts$|\/desk\/view\.ts$/.test(file));
 
-test.each(readdirSync(resolve(lib, 'show/views')))(
-  '%s leaves the arrow before what is to be done to the terminal',
-  (file) => {
-    expect(readFileSync(resolve(lib, 'show/views', file), 'utf8')).not.toMatch(/text: [`'"]→/);
-  },
-);
+test.each(views)('%s has commands and options as commands alone: a browser shows the sentences', (file) => {
+  const source = readFileSync(resolve(lib, file), 'utf8');
+  expect(source.replace(commands, '')).not.toMatch(typed);
+});
+
+test.each(views)('%s leaves the arrow before what is to be done to the terminal', (file) => {
+  expect(readFileSync(resolve(lib, file), 'utf8')).not.toMatch(/text: [`'"]→/);
+});
