@@ -1115,3 +1115,25 @@ test('a file that has an enrollment no more names its course where others give i
   );
   expect(platform.valueOf('2601 109')).toBe('109');
 });
+
+test('a comment that was cleared while its line item was in another course is cleared where it comes back to', async () => {
+  const { crosswalk, platform, put } = newStage();
+  crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
+  crosswalk.fill('userName', people);
+  const sis = { users: users('ada'), classes: classes('BIO', 'ART'), enrollments: enrollments('BIO ada') };
+  const night = async (code: string, comment: string, score: string, time: string) =>
+    put(
+      'export.zip',
+      await zip({
+        ...sis,
+        lineItems: lineItems('BIO Quiz').map((row) => ({ ...row, classSourcedId: `c-${code}` })),
+        results: results(`BIO Quiz ada ${score} ${time}`).map((row) => ({ ...row, comment })),
+      }),
+      { isApproved: true },
+    );
+  await night('BIO', 'Well done', '18', at(0));
+  expect(platform.all()).toContain('2601/Quiz 101 18 “Well done”');
+  await night('ART', '', '18', at(1));
+  await night('BIO', '', '17', at(2));
+  expect(platform.all()).toContain('2601/Quiz 101 17');
+});

@@ -146,14 +146,26 @@ UPDATE difference SET org_unit_ref = i.org_unit_ref FROM items i
 -- name: keep_export
 -- In: the comparison. Out: what the next state has beside claims, by views. A record whose name is in doubt keeps its former one: by that it
 -- was sent.
+-- The id of a grade object goes with its line item: the one that stays behind has a new id, and so have the comments on it.
+CREATE VIEW objects_left AS
+  SELECT o.object, new_object(o.id) AS object_left FROM objects_before o JOIN items i USING (object)
+  WHERE i.org_unit_ref <> o.org_unit_ref;
 CREATE VIEW comments_to_keep AS
-  SELECT *, id_in_ref(user_in(key)) AS user_id
-  FROM (
+  WITH comments AS (
     SELECT key, org_unit_or_object, user_name, wanted_value FROM difference
     WHERE change = 'removed' AND is_grade(state_kind) AND comments_of(wanted_value) <> ''
       AND key NOT IN (SELECT key FROM replacements WHERE function_name IS NOT NULL AND (data ->> '$.comments') IS NOT NULL)
-    UNION ALL FROM comments_left ANTI JOIN difference USING (key))
-  SEMI JOIN items ON items.object = org_unit_or_object;
+    UNION ALL
+    FROM comments_left ANTI JOIN difference USING (key) ANTI JOIN objects_left ON objects_left.object = org_unit_or_object
+    UNION ALL
+    SELECT grade_key(o.object_left, user_in(c.key)), o.object_left, c.user_name, c.wanted_value
+    FROM (
+      SELECT key, org_unit_or_object, user_name, wanted_value FROM accepted
+      WHERE is_grade(state_kind) AND comments_of(wanted_value) <> ''
+      UNION ALL FROM comments_left) c
+      JOIN objects_left o ON o.object = c.org_unit_or_object)
+  SELECT *, id_in_ref(user_in(key)) AS user_id FROM comments
+  WHERE org_unit_or_object IN (SELECT object FROM items UNION ALL SELECT object_id FROM grade_objects_to_keep);
 CREATE VIEW names_to_keep AS
   SELECT id AS source_id, record_type, active, CASE WHEN fate = 'namePassed' THEN coalesce((
       SELECT any_value(w.name) FROM names_before w WHERE w.record_type = names.record_type AND w.id = names.id), name) ELSE name END AS name,
