@@ -54,8 +54,8 @@ const file = join(folder, 'file');
 const snapshot = '20261123T020000Z-0a1b2c3d';
 const why = '--reason "a test"';
 
-/** How each verb is typed. */
-const lines: Record<Verb, () => string> = {
+/** How each verb is typed, also those of options. */
+const lines: Readonly<Record<string, () => string>> = {
   status: () => 'status',
   'letters groups': () => 'letters groups',
   'letters list': () => 'letters list',
@@ -90,6 +90,12 @@ const lines: Record<Verb, () => string> = {
   'crosswalk accept': () => 'crosswalk accept BIO-101 --yes',
   'crosswalk fill': () => 'crosswalk fill --yes',
   'auth-url': () => `auth-url --callback https://localhost/done --returned ${file} --yes`,
+};
+
+const lineOf = (verb: Verb): string => {
+  const line = lines[verb]?.();
+  if (line === undefined) throw new Error(`Say above how ${verb} is typed.`);
+  return line;
 };
 
 /** As a person of this role types it; `done`: what was allowed and changes something. */
@@ -184,7 +190,7 @@ test('the table of roles in the runbook is what the code says: else npm run gene
 test.each(nobodys)(
   '%s, as a %s types it, says that it needs the role %s, and changes nothing',
   async (verb, as, above) => {
-    const { status, said, done } = await type(as, lines[verb]());
+    const { status, said, done } = await type(as, lineOf(verb));
     expect(said).toContain(`This needs the role ${above} (policy `);
     expect({ status, done }).toEqual({ status: 1, done: [] });
   },
@@ -197,7 +203,7 @@ test.each(Object.entries(roleOf))('the help of %s names its role: %s', async (ve
 
 describe('a reader', () => {
   test.each(verbsOf('reader'))('sees with %s what a lead sees', async (verb) => {
-    const [reader, lead] = [await look('reader', lines[verb]()), await look('lead', lines[verb]())];
+    const [reader, lead] = [await look('reader', lineOf(verb)), await look('lead', lineOf(verb))];
     expect(reader.status, reader.said).toBe(lead.status);
     expect(reader.said).not.toContain('does not allow');
     expect(reader.done).toEqual([]);
@@ -227,7 +233,7 @@ describe('a reader', () => {
   });
 
   test('sees how many a snapshot would remove, and not whom', async () => {
-    const line = lines['snapshots show']();
+    const line = lineOf('snapshots show');
     const [reader, operator] = [await look('reader', line), await look('operator', line)];
     for (const { said } of [reader, operator]) expect(said).toContain('It would remove 9 enrollments');
     expect(reader.said).toContain('Whom: This needs the role operator');
