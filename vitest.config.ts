@@ -4,14 +4,18 @@ import { testLimitMs, waitLimitMs } from './test/limits.ts';
 
 /** They take longest: whatever begins last, nothing else is left to run beside it. */
 const slow = [
-  ...['lib/options/snapshots/kept-histories', 'lib/desk/console/flows', 'functions/snapshot-import'],
+  ...['options/snapshots/kept-histories', 'lib/desk/console/flows', 'functions/snapshot-import'],
   ...['functions/course-export'],
   ...['functions/submission-upload', 'package/template/template'],
   // The long ones among them.
   'package/permissions/permissions',
   ...['local/chaos/chaos', 'package/contributing', 'package/deployed/deploy'],
   ...['local/scenarios/misfortunes', 'package/deployed/scenarios'],
-  ...['lib/desk/console/screens', 'package/deployed/durable', 'university/university'],
+  ...[
+    'lib/desk/console/screens',
+    'options/course-export/deployed',
+    'options/snapshots/university/university',
+  ],
 ];
 
 class SlowestFirst extends BaseSequencer {
@@ -31,9 +35,10 @@ const ownProcess = [
 ];
 
 /** What needs packages, which are made before the first of these tests begins: as they are deployed, and without code of each function. */
-const packages = ['deploy', 'durable', 'runtime', 'scenarios'].map(
-  (name) => `test/package/deployed/${name}.test.ts`,
-);
+const packages = [
+  ...['deploy', 'runtime', 'scenarios'].map((name) => `test/package/deployed/${name}.test.ts`),
+  'test/options/course-export/deployed.test.ts',
+];
 const stages = [
   'bundles',
   'contract/released',

@@ -6,7 +6,7 @@ import { reconcile } from './options/reconcile/option.ts';
 import { snapshots } from './options/snapshots/option.ts';
 import type { FunctionParts } from './stage/template/functions/function-parts.ts';
 
-/** One line each: without its line and its folder, an option is gone. */
+/** Without its import, its entry and its folder, an option is gone. */
 const everyOption = [snapshots, changes, crosswalkFill, reconcile, courseExport] as const;
 
 export const options: readonly Option[] = everyOption;

@@ -78,10 +78,10 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
     ].map((name) => `test/lib/${name}.test.ts`),
   },
   reconcile: {
-    change: ['classes', 'choose-writes', 'keys', 'selection', 'sis-values', 'upper-bound'].map(
+    change: ['classes', 'choose-writes', 'keys', 'selection', 'upper-bound'].map(
       (name) => `lib/options/reconcile/${name}.ts`,
     ),
-    tests: ['classes', 'choose-writes', 'keys', 'selection', 'sis-values', 'upper-bound'].map(
+    tests: ['classes', 'choose-writes', 'keys', 'selection', 'upper-bound'].map(
       (name) => `test/options/reconcile/${name}.test.ts`,
     ),
     slow: ['test/functions/reconcile.test.ts'],
