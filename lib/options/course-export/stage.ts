@@ -1,5 +1,5 @@
 import { counted, silent } from '../../stage/template/alarms.ts';
-import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
+import { type FunctionParts, ofJob } from '../../stage/template/functions/function-parts.ts';
 import { objects } from '../../stage/template/stage-arns.ts';
 import { exportSettings } from './export-settings.ts';
 
@@ -29,4 +29,11 @@ export const stage: FunctionParts = {
       EvaluationPeriods: 26,
     },
   }),
+  people: (stage) => {
+    const { Operators, Leads } = ofJob(stage, 'course-export');
+    return {
+      Operators,
+      Leads: [...Leads, { Action: ['lambda:InvokeFunction'], Resource: stage.aliases('course-export') }],
+    };
+  },
 };

@@ -1,6 +1,6 @@
 import { highestOver, silent } from '../../stage/template/alarms.ts';
-import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
-import { bucket, crosswalk, objects, prefixes } from '../../stage/template/stage-arns.ts';
+import { type FunctionParts, ofJob } from '../../stage/template/functions/function-parts.ts';
+import { bucket, crosswalk, leadingKeys, objects, prefixes } from '../../stage/template/stage-arns.ts';
 import { fillSettings, fillStageSettings } from './fill-settings.ts';
 
 export const stage: FunctionParts = {
@@ -40,4 +40,27 @@ export const stage: FunctionParts = {
       ...highestOver(0, [metric('CrosswalkMoved', { function: 'crosswalk-fill' })], { Period: 3600 }),
     },
   }),
+  people: (stage) => {
+    const job = ofJob(stage, 'crosswalk-fill');
+    return {
+      // Codes that moved, and names that are held.
+      Readers: [
+        {
+          Action: ['s3:GetObject'],
+          Resource: objects('crosswalk-state/filled/moved-*.json', 'crosswalk-state/filled/held.json'),
+        },
+      ],
+      Operators: job.Operators,
+      Leads: [
+        ...job.Leads,
+        // Decides on a code that moved.
+        { Action: ['dynamodb:PutItem'], Resource: crosswalk, Condition: leadingKeys('accepted/*') },
+        // A fill may accept that many names are gone, which IAM does not see.
+        { Action: ['lambda:InvokeFunction'], Resource: stage.aliases('crosswalk-fill') },
+      ],
+      Producers: [
+        { Action: ['s3:PutObject'], Resource: objects('crosswalk/users.csv', 'crosswalk/org-units.csv') },
+      ],
+    };
+  },
 };

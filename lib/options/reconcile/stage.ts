@@ -1,5 +1,5 @@
 import { counted, silent } from '../../stage/template/alarms.ts';
-import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
+import { type FunctionParts, ofJob } from '../../stage/template/functions/function-parts.ts';
 import {
   bucket,
   crosswalk,
@@ -57,4 +57,23 @@ export const stage: FunctionParts = {
       ...counted(faultClasses.map((fault) => metric('ReconcileWrites', { class: fault }))),
     },
   }),
+  people: (stage) => {
+    const job = ofJob(stage, 'reconcile');
+    return {
+      Readers: [
+        { Action: ['s3:GetObject'], Resource: objects('reconcile/*.json', 'reconcile/*.jsonl') },
+        { Action: ['s3:ListBucket'], Resource: bucket, Condition: prefixes('reconcile/*') },
+      ],
+      Operators: [
+        ...job.Operators,
+        // The lists of what the SIS must send again.
+        { Action: ['s3:GetObject'], Resource: objects('reconcile/resends/*') },
+        { Action: ['lambda:InvokeFunction'], Resource: stage.aliases('reconcile') },
+      ],
+      Leads: [
+        ...job.Leads,
+        { Action: ['s3:PutObject'], Resource: objects('reconcile/accepted/*', 'reconcile/resends/*') },
+      ],
+    };
+  },
 };

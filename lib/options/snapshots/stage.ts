@@ -86,4 +86,52 @@ export const stage: FunctionParts = {
       },
     },
   }),
+  people: (stage) => ({
+    Readers: [
+      {
+        Action: ['s3:GetObject'],
+        Resource: objects(
+          'snapshot-records/*/record.json',
+          'snapshot-records/*/report.csv',
+          'snapshot-records/accepted*.json',
+          'snapshot-records/unaccepted/*',
+          // Which files come once.
+          'snapshot-settings.json',
+          // User names that passed to other records, which a person decides on, and what was decided.
+          'snapshot-records/passed.json',
+          'crosswalk-state/accepted-names/*',
+        ),
+      },
+      {
+        Action: ['s3:ListBucket'],
+        Resource: bucket,
+        Condition: prefixes('snapshot-records/*', 'crosswalk-state/accepted-names/*'),
+      },
+      // Which imports are running: the others no longer wait.
+      {
+        Action: ['lambda:ListDurableExecutionsByFunction', 'lambda:ListVersionsByFunction'],
+        Resource: stage.functionsAndVersions('snapshot-import'),
+      },
+    ],
+    Operators: [
+      // Whole snapshots, and what a file is compared with.
+      { Action: ['s3:GetObject'], Resource: objects('snapshot-*', 'crosswalk-state/filled/*') },
+      {
+        Action: ['s3:ListBucket'],
+        Resource: bucket,
+        Condition: prefixes('snapshot-*', 'crosswalk-state/filled/*'),
+      },
+    ],
+    Leads: [
+      // Decides on a waiting snapshot, and on a user name that passed.
+      {
+        Action: ['lambda:SendDurableExecutionCallbackSuccess'],
+        Resource: stage.executions('snapshot-import'),
+      },
+      { Action: ['s3:PutObject'], Resource: objects('crosswalk-state/accepted-names/*') },
+      // An import may end a feed, which IAM does not see.
+      { Action: ['lambda:InvokeFunction'], Resource: stage.aliases('snapshot-import') },
+    ],
+    Producers: [{ Action: ['s3:PutObject'], Resource: objects('snapshots/*') }],
+  }),
 };

@@ -15,6 +15,8 @@ import {
 // For the people who run `sis-relay`, and for systems that send messages: policies that apply only once an administrator attaches them.
 // lib/stage/roles.ts names the commands of each role. A person of a role has the policies before it, too: lead, operator, reader.
 
+export type PolicyId = 'Readers' | 'Operators' | 'Leads' | 'Producers';
+
 export type PolicyOfPeople = { Description: string; rights(stage: StageArns): Grant[] };
 
 /** Nothing here reads the content of a message: no queue, no archive, no state of a snapshot, no secret. */
@@ -30,50 +32,12 @@ const readers: PolicyOfPeople = {
     { Action: ['dynamodb:GetItem'], Resource: ledger },
     // What one of the SIS' names stands for. Without Query and Scan, nobody lists the names.
     { Action: ['dynamodb:GetItem', 'dynamodb:BatchGetItem'], Resource: crosswalk },
-    // The audit log, codes that moved, names that are held, the records of snapshots, and the findings of comparisons.
-    {
-      Action: ['s3:GetObject'],
-      Resource: objects(
-        'audit/*',
-        'crosswalk-state/filled/moved-*.json',
-        'crosswalk-state/filled/held.json',
-        'reconcile/*.json',
-        'reconcile/*.jsonl',
-      ),
-    },
-    {
-      Action: ['s3:GetObject'],
-      Resource: objects(
-        'snapshot-records/*/record.json',
-        'snapshot-records/*/report.csv',
-        'snapshot-records/accepted*.json',
-        'snapshot-records/unaccepted/*',
-      ),
-    },
-    // Which files come once.
-    { Action: ['s3:GetObject'], Resource: objects('snapshot-settings.json') },
-    // User names that passed to other records, which a person decides on, and what was decided.
-    {
-      Action: ['s3:GetObject'],
-      Resource: objects('snapshot-records/passed.json', 'crosswalk-state/accepted-names/*'),
-    },
-    // Which imports are running: the others no longer wait.
-    {
-      Action: ['lambda:ListDurableExecutionsByFunction', 'lambda:ListVersionsByFunction'],
-      Resource: stage.functionsAndVersions('snapshot-import'),
-    },
+    { Action: ['s3:GetObject'], Resource: objects('audit/*') },
     // Of archives, their names.
     {
       Action: ['s3:ListBucket'],
       Resource: bucket,
-      Condition: prefixes(
-        'audit/*',
-        'discarded/*',
-        'edited/*',
-        'snapshot-records/*',
-        'reconcile/*',
-        'crosswalk-state/accepted-names/*',
-      ),
+      Condition: prefixes('audit/*', 'discarded/*', 'edited/*'),
     },
     { Action: ['kms:Decrypt'], Resource: stage.kmsKey },
     { Action: ['logs:FilterLogEvents'], Resource: stage.logNamed('*') },
@@ -83,9 +47,6 @@ const readers: PolicyOfPeople = {
     { Action: ['lambda:ListEventSourceMappings'], Resource: '*' },
   ],
 };
-
-/** Functions whose executions people follow and stop. An import is decided on instead. */
-const jobs = ['course-export', 'crosswalk-fill', 'reconcile'];
 
 /**
  * Who replays letters may send to the functions' queues. IAM cannot tell that from `publish`, which the command refuses because it may
@@ -100,23 +61,7 @@ const operators: PolicyOfPeople = {
     { Action: ['sqs:DeleteMessage'], Resource: deadLetters },
     // Entries of the audit log about what an operator may do, and archives of discarded or edited letters.
     { Action: ['s3:PutObject'], Resource: objects('audit/*-operator.json', 'edited/*', 'discarded/*') },
-    // Letters, whole snapshots, what a file is compared with, and the lists of what the SIS must send again.
-    {
-      Action: ['s3:GetObject'],
-      Resource: objects(
-        'edited/*',
-        'discarded/*',
-        'letters/*',
-        'snapshot-*',
-        'crosswalk-state/filled/*',
-        'reconcile/resends/*',
-      ),
-    },
-    {
-      Action: ['s3:ListBucket'],
-      Resource: bucket,
-      Condition: prefixes('snapshot-*', 'crosswalk-state/filled/*'),
-    },
+    { Action: ['s3:GetObject'], Resource: objects('edited/*', 'discarded/*', 'letters/*') },
     { Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Resource: stage.kmsKey },
     // The lists, which operators' actions update.
     {
@@ -132,17 +77,7 @@ const operators: PolicyOfPeople = {
     { Action: ['s3:GetObject'], Resource: objects('uploads/submission-upload/*') },
     {
       Action: ['lambda:InvokeFunction'],
-      Resource: [...stage.functions('dead-letter-replay', 'connection-check'), ...stage.aliases('reconcile')],
-    },
-    // The results of executions: the name of an execution begins with its function's.
-    {
-      Action: [
-        'lambda:ListDurableExecutionsByFunction',
-        'lambda:ListVersionsByFunction',
-        'lambda:GetDurableExecution',
-        'lambda:GetDurableExecutionHistory',
-      ],
-      Resource: stage.functionsAndVersions(...jobs),
+      Resource: stage.functions('dead-letter-replay', 'connection-check'),
     },
   ],
 };
@@ -153,25 +88,7 @@ const leads: PolicyOfPeople = {
     { Action: ['s3:PutObject'], Resource: objects('audit/*-lead.json') },
     // Brings letters back.
     { Action: ['sqs:SendMessage'], Resource: deadLetters },
-    // Decides on a waiting snapshot, on the findings of comparisons, on a code that moved, and on a user name that passed.
-    {
-      Action: ['lambda:SendDurableExecutionCallbackSuccess'],
-      Resource: stage.executions('snapshot-import'),
-    },
-    {
-      Action: ['s3:PutObject'],
-      Resource: objects('reconcile/accepted/*', 'reconcile/resends/*', 'crosswalk-state/accepted-names/*'),
-    },
-    { Action: ['dynamodb:PutItem'], Resource: crosswalk, Condition: leadingKeys('accepted/*') },
-    // A fill may accept that many names are gone, and an import may end a feed, which IAM does not see.
-    {
-      Action: ['lambda:InvokeFunction'],
-      Resource: [
-        ...stage.aliases('snapshot-import', 'crosswalk-fill', 'course-export'),
-        ...stage.functions('token-refresh'),
-      ],
-    },
-    { Action: ['lambda:StopDurableExecution'], Resource: stage.functionsAndVersions(...jobs) },
+    { Action: ['lambda:InvokeFunction'], Resource: stage.functions('token-refresh') },
     // Who changes an event-source mapping may also give it a filter, which deletes the messages that do not match. IAM has no condition
     // for that; `status` reports a filter.
     {
@@ -197,14 +114,14 @@ const producers: PolicyOfPeople = {
     { Action: ['s3:PutObject'], Resource: objects('uploads/*') },
     {
       Action: ['s3:PutObject'],
-      Resource: objects('events/*', 'snapshots/*', 'crosswalk/users.csv', 'crosswalk/org-units.csv'),
+      Resource: objects('events/*'),
     },
     { Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Resource: stage.kmsKey },
   ],
 };
 
-/** By their logical ids. */
-export const people: Record<string, PolicyOfPeople> = {
+/** By their logical ids. Options add to them. */
+export const people: Record<PolicyId, PolicyOfPeople> = {
   Readers: readers,
   Operators: operators,
   Leads: leads,

@@ -9,8 +9,8 @@ import {
 } from './cloudformation.ts';
 import { type Declared, functionRights } from './function-rights.ts';
 import type { FunctionParts } from './functions/function-parts.ts';
-import { type Grant, statementsOf } from './grant.ts';
-import type { PolicyOfPeople } from './people.ts';
+import { type Grant, joined, statementsOf } from './grant.ts';
+import type { PolicyId, PolicyOfPeople } from './people.ts';
 import { type StageArns, stageArns } from './stage-arns.ts';
 import type { TemplateOptions } from './stage-settings.ts';
 
@@ -18,7 +18,7 @@ import type { TemplateOptions } from './stage-settings.ts';
 export const roleResources = (
   options: TemplateOptions,
   declared: Declared[],
-  { parts, people }: { parts: FunctionParts[]; people: Record<string, PolicyOfPeople> },
+  { parts, people }: { parts: FunctionParts[]; people: Partial<Record<PolicyId, PolicyOfPeople>> },
 ): Resources => {
   const stage = stageArns(
     options,
@@ -31,7 +31,8 @@ export const roleResources = (
   });
   const policies = Object.entries(people).map(([id, { Description, rights }]): [string, Resource] => {
     const Roles = rolesWith(id, options);
-    const PolicyDocument = document(statementsOf(rights(stage)));
+    const ofOptions = parts.flatMap((part) => part.people?.(stage)[id as PolicyId] ?? []);
+    const PolicyDocument = document(statementsOf(joined([...rights(stage), ...ofOptions])));
     const Properties = { Description, PolicyDocument, ...(Roles.length > 0 && { Roles }) };
     return [id, { Type: 'AWS::IAM::ManagedPolicy', Properties }];
   });

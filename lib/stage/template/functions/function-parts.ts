@@ -2,6 +2,7 @@ import type { SettingGroups, StageSetting } from '../../../runtime/aws/setting.t
 import type { Alarms } from '../alarms.ts';
 import type { Resources } from '../cloudformation.ts';
 import type { Grant } from '../grant.ts';
+import type { PolicyId } from '../people.ts';
 import type { StageArns } from '../stage-arns.ts';
 import type { StageMetrics } from '../stage-metrics.ts';
 
@@ -19,4 +20,22 @@ export type FunctionParts = {
   resources?(stage: string): Resources;
   rights(stage: StageArns): Grant[];
   alarms(stage: StageMetrics): Alarms;
+  /** What people may do with it, by the policies that they have. */
+  people?(stage: StageArns): Partial<Record<PolicyId, Grant[]>>;
 };
+
+/** Operators see the executions of a job, and leads stop them: the name of an execution begins with its function's. */
+export const ofJob = (stage: StageArns, name: string): Record<'Operators' | 'Leads', Grant[]> => ({
+  Operators: [
+    {
+      Action: [
+        'lambda:ListDurableExecutionsByFunction',
+        'lambda:ListVersionsByFunction',
+        'lambda:GetDurableExecution',
+        'lambda:GetDurableExecutionHistory',
+      ],
+      Resource: stage.functionsAndVersions(name),
+    },
+  ],
+  Leads: [{ Action: ['lambda:StopDurableExecution'], Resource: stage.functionsAndVersions(name) }],
+});
