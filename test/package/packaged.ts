@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { lambdaBinding } from '../../bindings.config.ts';
 import { bundling, functionNames } from '../../esbuild.config.ts';
+import { parameters } from '../../lib/stage/template/all-settings.ts';
 import { linkBinding } from '../local/lambda/bundles.ts';
 import type { Template } from './cloudformation.ts';
 
@@ -24,7 +25,7 @@ export type Packaged = {
   output: string;
 };
 
-/** The file of a stage that people depend on, with all that can be switched on. */
+/** The file of a stage that people depend on, with all that can be switched on; without what belongs to an option that is deleted. */
 const fileOfProd = `
 platformUrl: https://platform.university.edu
 alarmEmail: operations@university.edu
@@ -39,7 +40,10 @@ producerAccounts: '111111111111,222222222222'
 changesUrl: https://sis.university.edu/changes
 permissionsBoundary: arn:aws:iam::000000000000:policy/boundary-sis-relay-prod
 changesSecret: changes
-`;
+`
+  .split('\n')
+  .filter((line) => Object.hasOwn(parameters, line.split(':', 1)[0] ?? ''))
+  .join('\n');
 
 /** `prod` is deployed, which ends when it is packaged, as there are no credentials. */
 const commands = {
