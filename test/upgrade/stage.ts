@@ -17,6 +17,10 @@ import { startStack } from '../local/stack.ts';
 import { nodeOptions } from './clock.ts';
 import { putState, type State } from './state.ts';
 
+/** Another version's may have another place. */
+const commandOf = (root: string): string =>
+  JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).bin['sis-relay'];
+
 export type Stage = Awaited<ReturnType<typeof startStage>>;
 
 type StageOptions = {
@@ -93,7 +97,7 @@ export const startStage = async ({ root, ledgerKey, aheadMs, idsInARow = false, 
 
   /** As operators type it. */
   const typed = async (...words: string[]): Promise<string> => {
-    const args = [join(root, 'lib/desk/cli/sis-relay.js'), ...words, '--stack', file];
+    const args = [join(root, commandOf(root)), ...words, '--stack', file];
     const child = spawn(process.execPath, args, {
       ...{ stdio: ['ignore', 'pipe', 'pipe'], cwd: root, env: { ...process.env, NODE_OPTIONS } },
     });
