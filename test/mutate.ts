@@ -20,12 +20,12 @@ const seenByLedger = {
  */
 const groups: Record<string, { change: string[]; tests: string[]; slow?: string[] }> = {
   'fate, failure': {
-    change: ['lib/message/failure.ts', 'lib/platform/client/failure-of.ts'],
+    change: ['lib/message/failure.ts', 'lib/message/failure-kinds.ts', 'lib/platform/client/failure-of.ts'],
     tests: ['test/lib/platform/client/failure-of.test.ts'],
   },
   message: { change: ['lib/message/message.ts'], tests: ['test/lib/message/message.test.ts'] },
   'dead-letter': {
-    change: ['lib/delivery/letters/dead-letter.ts'],
+    change: ['lib/delivery/letters/dead-letter.ts', 'lib/delivery/letters/parts.ts'],
     tests: ['test/lib/delivery/letters/dead-letter.test.ts'],
   },
   'fate, ledger': { change: ['lib/delivery/ledger/judge.ts'], ...seenByLedger },
