@@ -61,12 +61,10 @@ export const logLine = (about: About, given: Record<string, unknown>) => ({
   code: text(given.code),
   count: number(given.count),
   error: about.error === undefined ? text(given.error) : errorFactsOf(about.error),
-  queue: text(given.queue),
   remainingMs: number(given.remainingMs),
   seconds: number(given.seconds),
   /** Its name. */
   secret: text(given.secret),
-  skewSeconds: number(given.skewSeconds),
   // Last, as there may be many: CloudWatch Logs Insights finds the first 200 fields of a line.
   messages: Array.isArray(given.messages) ? given.messages.map(ownFacts) : undefined,
 });
