@@ -17,6 +17,7 @@ import {
   rowFor,
   rows,
 } from '../../../../lib/delivery/ledger/judge.ts';
+import { outdatedAfterDays } from '../../../../lib/message/retention.ts';
 import { identityDigest, shortVersion, versionOf } from '../../../../lib/message/version.ts';
 
 const second = 1_000;
@@ -81,6 +82,7 @@ const replay = { messageId: 'sqs replay', replays: 1 };
 /** Of a letter that asked somebody to look, just now. */
 const decided = { ...replay, decidedMs: nowMs };
 const old = { timeMs: nowMs - 35 * day };
+const oldestKnown = { timeMs: nowMs - outdatedAfterDays * day };
 const nonRepeatable = { repeatable: false };
 const running = { lock: lockOf(9), busyUntilMs: nowMs + 60 * second };
 const free: RowName = 'nothing is in its way';
@@ -168,7 +170,7 @@ const examples: Record<RowName, Example[]> = {
     ['a replay is open', itemWith({ open: open(2, replay) }), {}, 'copy 1800'],
   ],
   'it is older than the memory, and nothing is known': [
-    ['nothing is known', emptyItem, old, 'outdated'],
+    ['nothing is known', emptyItem, { timeMs: oldestKnown.timeMs - 1 }, 'outdated'],
     [
       'nothing is known of one of its fields',
       itemWith({}, { fields: { grade: { done: done(1) } } }),
@@ -180,6 +182,13 @@ const examples: Record<RowName, Example[]> = {
     ['another is running', itemWith({}, running), {}, 'busy 60'],
     ['it is running itself', itemWith({}, { ...running, lock: lockOf(2) }), {}, 'busy 60'],
     ['a call of an older one may act', itemWith({ open: open(1) }, grace), {}, 'busy 60'],
+    ['a call may act whose outcome is known', itemWith({ done: done(1) }, grace), {}, 'busy 60'],
+    [
+      'another is running, though only its own call may act',
+      itemWith({ open: open(2) }, { ...running, busyField: 'whole' }),
+      {},
+      'busy 60',
+    ],
     [
       'its own call may act, and must not be sent twice',
       itemWith({ open: open(2, { isNonRepeatable: true }) }, grace),
@@ -241,6 +250,18 @@ const examples: Record<RowName, Example[]> = {
       'look for it, decided',
     ],
     [
+      'a person has looked as soon as no call could act',
+      itemWith({ open: open(2) }, { busyUntilMs: nowMs }),
+      { ...nonRepeatable, ...decided },
+      'look for it, decided',
+    ],
+    [
+      'a person has looked, and its replay was begun since',
+      itemWith({ open: open(2, replay) }),
+      { ...nonRepeatable, ...decided },
+      'look for it',
+    ],
+    [
       'a person has looked too early',
       itemWith({ open: open(2) }, { busyUntilMs: nowMs - 1 }),
       { ...nonRepeatable, ...decided, decidedMs: nowMs - 2 },
@@ -258,7 +279,9 @@ const examples: Record<RowName, Example[]> = {
     ['nothing is known, and it must not be sent twice', emptyItem, nonRepeatable, 'send'],
     ['an older one was done', itemWith({ done: done(1) }), {}, 'send'],
     ['an older one was done, and it is old', itemWith({ done: done(1) }), old, 'send'],
+    ['nothing is known, and it is as old as the memory', emptyItem, oldestKnown, 'send'],
     ['an older one is open', itemWith({ open: open(1) }), {}, 'send'],
+    ['an older one is open, and it is old', itemWith({ open: open(1) }), old, 'send'],
     ['its own call got no answer', itemWith({ open: open(2) }), {}, 'send'],
     [
       'its own call may still act: the same twice does no harm',
@@ -342,6 +365,25 @@ describe('what is sent', () => {
     const entry = entryOf(2, { fields: ['grade', 'comments', 'privateComments'] });
     const judgement = judge({ item: itemWith({}, { fields }), entry, nowMs, isolated: false });
     expect(judgement).toMatchObject({ kind: 'send', fields: ['comments', 'privateComments'] });
+  });
+
+  test('is no part that it has done before', () => {
+    const fields = { grade: { done: done(2) }, comments: { done: done(1) } };
+    const entry = entryOf(2, { fields: ['grade', 'comments'] });
+    const judgement = judge({ item: itemWith({}, { fields }), entry, nowMs, isolated: false });
+    expect(judgement).toMatchObject({ kind: 'send', fields: ['comments'] });
+  });
+
+  test.each([
+    ['the platform has not accepted it', 0, {}, false],
+    ['the platform has accepted it', 1, {}, true],
+    ['the platform has accepted it, and a person has looked since', 1, decided, false],
+  ])('is looked up, and %s', (_, acceptedMs, message, acceptedUnverified) => {
+    const item = itemWith({ open: open(2, { acceptedMs }) });
+    const entry = entryOf(2, { ...nonRepeatable, ...message });
+    expect(judge({ item, entry, nowMs, isolated: false })).toMatchObject({
+      unresolved: { acceptedUnverified },
+    });
   });
 
   test('has the time that the message gave first', () => {
