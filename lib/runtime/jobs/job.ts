@@ -3,7 +3,7 @@ import { type SafeText, safe } from '../../message/safe-text.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import type { Engine, Job } from './engine.ts';
 import type { RunningExecutions } from './older-executions.ts';
-import { createResults, type ResultStore } from './results.ts';
+import { createResults, type ResultStore } from './step-results.ts';
 
 export type RunServices = {
   observe: Observe;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createResults } from '../../../../lib/runtime/jobs/results.ts';
+import { createResults } from '../../../../lib/runtime/jobs/step-results.ts';
 
 const stored = new Map<string, unknown>();
 const results = createResults(
