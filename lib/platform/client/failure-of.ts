@@ -83,6 +83,7 @@ const wantedBy = (refused: RefusedCall): SafeText => {
 
 const kindOfRefusal = (error: PlatformError, refused: RefusedCall): FailureKind => {
   const { status } = refused;
+  // Before all others: a 429 or 503 of something between may hide that the platform acted.
   if (error.mayHaveActed && !error.operation.repeatable) return 'uncertain';
   if (status === 429) return 'throttled';
   if (status >= 500 || status === 408) return 'unavailable';

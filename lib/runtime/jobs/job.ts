@@ -34,7 +34,7 @@ type Described<Request, Result, Services> = {
   /** The job's name in the log, such as `the course export`. */
   whatOf(request: Request): SafeText;
   services(): Promise<Services>;
-  /** Prefix of the objects that only executions need. */
+  /** Prefix of the objects that only executions need: results of steps that are too large for the engine. */
   executions(services: Services): string;
   work(request: Request, run: Run<Services>): Promise<Result>;
 };
