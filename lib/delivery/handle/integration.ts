@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
 import type { SafeText } from '../../message/safe-text.ts';
-import type { ReadSecret } from '../../platform/auth/reader.ts';
+import type { ReadSecret } from '../../platform/auth/secret-reader.ts';
 import type { Actor } from '../../platform/client/authentication.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import type { Operation } from '../../platform/client/operation.ts';

@@ -2,7 +2,7 @@ import { type Crosswalk, crosswalkOn } from '../../crosswalk/look-up.ts';
 import type { BackoffLimits } from '../../message/backoff.ts';
 import { safe } from '../../message/safe-text.ts';
 import { createPlatformServices } from '../../platform/auth/platform-services.ts';
-import { createSecretReader, type ReadSecret } from '../../platform/auth/reader.ts';
+import { createSecretReader, type ReadSecret } from '../../platform/auth/secret-reader.ts';
 import type { PlatformClient } from '../../platform/client/client.ts';
 import { timeouts } from '../../runtime/aws/clients.ts';
 import { createQuickDynamoDb, type QuickDynamoDb } from '../../runtime/aws/dynamodb-quick.ts';

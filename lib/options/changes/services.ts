@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { sendToFunctions } from '../../delivery/handle/send-to-functions.ts';
-import { createSecretReader } from '../../platform/auth/reader.ts';
+import { createSecretReader } from '../../platform/auth/secret-reader.ts';
 import { awsClient, timeouts } from '../../runtime/aws/clients.ts';
 import { createDynamoDb } from '../../runtime/aws/dynamodb-sdk.ts';
 import { unlessError } from '../../runtime/aws/error.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MessageFailure } from '../../message/failure.ts';
 import { jsonIn } from '../../message/json.ts';
 import { ownText, type SafeText, safe } from '../../message/safe-text.ts';
-import type { ReadSecret } from '../../platform/auth/reader.ts';
+import type { ReadSecret } from '../../platform/auth/secret-reader.ts';
 import { type AskOptions, ask, failure } from './ask.ts';
 import type { PollSettings } from './poll-settings.ts';
 

@@ -8,7 +8,7 @@ import { createPaceUse } from '../../runtime/telemetry/pace-use.ts';
 import { createPlatformClient } from '../client/client.ts';
 import { platformOptionsOf } from '../client/platform-options.ts';
 import { createAuthenticator } from './auth.ts';
-import { createCredentials } from './cache.ts';
+import { createCredentials } from './credentials.ts';
 
 type PlatformSettings = Pick<MessageSettings, 'platform' | 'secrets' | 'tables' | 'telemetry' | 'store'>;
 

@@ -1,7 +1,7 @@
 import type { Failure } from '../../message/failure.ts';
 import { isRetried, lacksRight } from '../../message/failure-kinds.ts';
 import { type Credential, maxSkewSeconds } from '../../platform/auth/auth.ts';
-import { remedyOfRefusal } from '../../platform/auth/cache.ts';
+import { remedyOfRefusal } from '../../platform/auth/credentials.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { getWhoAmI, whoAmI } from '../../platform/resources/users.ts';
 import { getVersions, listVersions } from '../../platform/resources/versions.ts';

@@ -5,8 +5,8 @@ import {
   createAuthenticator,
   credentialSchema,
 } from '../../platform/auth/auth.ts';
-import { createCredentials } from '../../platform/auth/cache.ts';
-import { createSecretReader, type ReadSecret } from '../../platform/auth/reader.ts';
+import { createCredentials } from '../../platform/auth/credentials.ts';
+import { createSecretReader, type ReadSecret } from '../../platform/auth/secret-reader.ts';
 import { createSecretVersions } from '../../platform/auth/versions.ts';
 import type { Authenticator } from '../../platform/client/authentication.ts';
 import {

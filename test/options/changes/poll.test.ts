@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { type PollParts, pollChanges } from '../../../lib/options/changes/poll.ts';
 import { pollSettings } from '../../../lib/options/changes/poll-settings.ts';
 import { createSource } from '../../../lib/options/changes/source.ts';
-import type { ReadSecret } from '../../../lib/platform/auth/reader.ts';
+import type { ReadSecret } from '../../../lib/platform/auth/secret-reader.ts';
 import { readSettings } from '../../../lib/runtime/aws/setting.ts';
 import { createObserve } from '../../../lib/runtime/telemetry/observe.ts';
 import { loadIntegrations } from '../../../lib/stage/integrations.ts';

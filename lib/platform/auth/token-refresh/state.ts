@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { jsonIn } from '../../../message/json.ts';
 import { ownText, type SafeText, safe, safeList } from '../../../message/safe-text.ts';
 import type { SecretVersion } from '../../../runtime/aws/secret.ts';
-import { flawOf } from '../cache.ts';
+import { flawOf } from '../credentials.ts';
 import { type OAuthCredential, oauthCredential } from '../oauth.ts';
 
 /** An OAuth client's secret. `fields` is its JSON, which is written back unchanged but for the tokens. */

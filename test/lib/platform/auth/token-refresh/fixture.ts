@@ -5,7 +5,7 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { onTestFinished } from 'vitest';
-import { createCredentials } from '../../../../../lib/platform/auth/cache.ts';
+import { createCredentials } from '../../../../../lib/platform/auth/credentials.ts';
 import { createRefreshRun } from '../../../../../lib/platform/auth/token-refresh/run.ts';
 import { createTokenRefresh } from '../../../../../lib/platform/auth/token-refresh/token-refresh.ts';
 import { createSecretVersions, type SecretVersions } from '../../../../../lib/platform/auth/versions.ts';

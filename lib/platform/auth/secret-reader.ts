@@ -4,7 +4,7 @@ import { MessageFailure } from '../../message/failure.ts';
 import { jsonIn } from '../../message/json.ts';
 import { ownText, type SafeText, safe, safeList } from '../../message/safe-text.ts';
 import { readSecret } from '../../runtime/aws/secret.ts';
-import { unreadable } from './cache.ts';
+import { unreadable } from './credentials.ts';
 
 /**
  * Reads a secret that is not a credential for the platform, by its name below the prefix, such as `lti-links/9001`: JSON with the

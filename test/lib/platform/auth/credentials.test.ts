@@ -7,7 +7,7 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import type { FailureKind } from '../../../../lib/message/failure-kinds.ts';
-import { createCredentials } from '../../../../lib/platform/auth/cache.ts';
+import { createCredentials } from '../../../../lib/platform/auth/credentials.ts';
 import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { localClient } from '../../../local/aws/aws.ts';
