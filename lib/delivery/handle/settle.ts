@@ -108,11 +108,11 @@ const letterFor = (
   const { body, fields, isWithheld } = isUnread
     ? unread(record.body, forbidden)
     : withoutFields(record.body, forbidden, isValid);
-  const masked =
+  const remedyIfMasked =
     fields.length === 0
       ? failure.remedy
       : `Rotate the secret that the message contained (${fields.join(', ')}). The queue held it in clear text; this letter does not. Have the producer send the message again without it, or edit and replay this letter.`;
-  const remedy = isWithheld ? withheldRemedy : masked;
+  const remedy = isWithheld ? withheldRemedy : remedyIfMasked;
   const whole = wholeOf(record, name);
   return {
     body,
