@@ -10,18 +10,15 @@ import {
   type Statement,
   sub,
 } from './cloudformation.ts';
+import { sharedResources } from './shared-resources.ts';
 import type { TemplateOptions } from './stage-settings.ts';
 
 const days = 24 * 3600;
 
 /** All that keeps messages, letters, files and state: what functions share, and a queue for each. */
-export const storageResources = (
-  options: TemplateOptions,
-  shared: Resources,
-  queued: string[],
-): Resources => {
+export const storageResources = (options: TemplateOptions, queued: string[]): Resources => {
   const all: Resources = {
-    ...shared,
+    ...sharedResources(options),
     DeadLetters: queue(options, 'dead-letters', { MaximumMessageSize: 1_048_576 }),
   };
   all.DeadLettersPolicy = queuePolicy('DeadLetters', []);

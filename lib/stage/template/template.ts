@@ -42,7 +42,7 @@ export type FunctionEnvironment = Record<string, unknown>;
 export const createTemplate = async (
   functions: Record<string, Stanza>,
   { options, mappings }: Custom,
-  shared: { Resources: Resources; Outputs: object },
+  shared: { Outputs: object },
 ) => {
   const found = await loadDeclared(functions);
   checkNames(Object.keys(functions), found, functionParts);
@@ -80,7 +80,7 @@ export const createTemplate = async (
     ...Object.fromEntries(parts.flatMap((part) => Object.entries(part.alarms(metrics)))),
   };
   const Resources: Resources = {
-    ...storageResources(options, shared.Resources, names.queued),
+    ...storageResources(options, names.queued),
     ...Object.assign({}, ...parts.map(({ resources }) => resources?.(stage))),
     ...roleResources(options, declared, { parts, people }),
     ...alarmResources(stage, alarms, compositeAlarms(alarms)),

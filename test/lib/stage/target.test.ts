@@ -1,8 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readStack } from '../../../lib/stage/stack-outputs.ts';
 import { namedEditor, targetFrom } from '../../../lib/stage/target.ts';
+import { sharedResources } from '../../../lib/stage/template/shared-resources.ts';
+import type { TemplateOptions } from '../../../lib/stage/template/stage-settings.ts';
 import { createQueue } from '../../local/aws/aws.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { localOffice } from '../desk/cli/local-office.ts';
@@ -27,9 +29,8 @@ const onTheServer = () =>
 
 describe('a stage', () => {
   test('has the ledger’s table by the name that the template gives it', () => {
-    const resources = readFileSync('lib/stage/template/resources.yml', 'utf8');
-    const [, name] = /^Ledger:\n.*?TableName: (\S+)/ms.exec(resources) ?? [];
-    expect(targetFrom({ stage: 'prod' }).ledgerTable).toBe(name?.replace(/\$\{sls:stage\}/, 'prod'));
+    const { Ledger } = sharedResources({ stage: 'prod' } as TemplateOptions);
+    expect(targetFrom({ stage: 'prod' }).ledgerTable).toBe(Ledger?.Properties.TableName);
   });
 
   test('has its queues by their names', async () => {
