@@ -30,6 +30,12 @@ export const queueOf = (name: string): string => `${idOf(name)}Queue`;
 
 export const ofThisAccount = { StringEquals: { 'aws:SourceAccount': ref('AWS::AccountId') } };
 
+/** Refuses whoever does not use TLS. */
+export const tlsOnly = (Action: string, Resource: unknown): Statement => ({
+  ...{ Effect: 'Deny', Principal: '*', Action, Resource },
+  Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+});
+
 export const document = (Statement: Statement[]) => ({ Version: '2012-10-17', Statement });
 
 /** The items of a parameter that holds a list, separated by commas; a single account may be a number. */

@@ -2,15 +2,17 @@ import {
   arnOf,
   document,
   ofThisAccount,
+  queueOf,
   type Resources,
   ref,
-  type Statement,
   sub,
+  tlsOnly,
 } from './cloudformation.ts';
+import { bucket, objects } from './stage-arns.ts';
 import type { TemplateOptions } from './stage-settings.ts';
 
-/** What functions share. storage.ts adds the queues, the bucket's notices to them, and what encrypts. */
-export const sharedResources = (options: TemplateOptions): Resources => ({
+/** What functions share. storage.ts adds the queues, and what encrypts. */
+export const sharedResources = (options: TemplateOptions, queued: string[]): Resources => ({
   ...tables(options),
   // Grades have few values: a digest that anybody can compute would reveal them. A new key does no harm: messages then wait for each other
   // instead of looking, and comparisons know this key and the previous one. Without a name: CloudFormation would replace the key of a
@@ -22,7 +24,7 @@ export const sharedResources = (options: TemplateOptions): Resources => ({
       GenerateSecretString: { PasswordLength: 64, ExcludePunctuation: true },
     },
   },
-  ...bucket(options),
+  ...files(options, queued),
   ...topic(options),
 });
 
@@ -78,11 +80,15 @@ const texts = (...names: string[]) => names.map((AttributeName) => ({ AttributeN
 const hash = (AttributeName: string) => ({ AttributeName, KeyType: 'HASH' });
 const expiry = { AttributeName: 'expires', Enabled: true };
 
-const bucket = ({ stage }: TemplateOptions): Resources => ({
+/** With variables of CloudFormation. */
+export const bucketName = ({ stage }: Pick<TemplateOptions, 'stage'>): string =>
+  `sis-relay-${stage}-files-\${AWS::AccountId}-\${AWS::Region}`;
+
+const files = (options: TemplateOptions, queued: string[]): Resources => ({
   Files: {
     ...{ Type: 'AWS::S3::Bucket', DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' },
     Properties: {
-      BucketName: sub(`sis-relay-${stage}-files-\${AWS::AccountId}-\${AWS::Region}`),
+      BucketName: sub(bucketName(options)),
       // A user who may write the audit log cannot rewrite it: earlier versions of an object stay under audit/ for ever.
       VersioningConfiguration: { Status: 'Enabled' },
       OwnershipControls: { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] },
@@ -93,19 +99,25 @@ const bucket = ({ stage }: TemplateOptions): Resources => ({
         RestrictPublicBuckets: true,
       },
       LifecycleConfiguration: { Rules: lifecycleRules },
+      NotificationConfiguration: {
+        EventBridgeConfiguration: { EventBridgeEnabled: true },
+        ...(options.eventNotices && { QueueConfigurations: queued.map(noticeTo) }),
+      },
     },
+    // S3 checks at once whether it may notify the queues.
+    DependsOn: queued.map((name) => `${queueOf(name)}Policy`),
   },
   FilesPolicy: {
     Type: 'AWS::S3::BucketPolicy',
     Properties: {
       Bucket: ref('Files'),
       PolicyDocument: document([
-        tlsOnly('s3:*', [arnOf('Files'), objectsOf('*')]),
+        tlsOnly('s3:*', [bucket, ...objects('*')]),
         // An entry of the audit log (audit/<year>/…) and what a letter was before it was edited or discarded are written once: nobody may
         // overwrite them, whatever their own policies allow.
         {
           ...{ Effect: 'Deny', Principal: '*', Action: 's3:PutObject' },
-          Resource: ['audit/2*', 'edited/*', 'discarded/*'].map(objectsOf),
+          Resource: objects('audit/2*', 'edited/*', 'discarded/*'),
           Condition: { Null: { 's3:if-none-match': true } },
         },
       ]),
@@ -113,11 +125,10 @@ const bucket = ({ stage }: TemplateOptions): Resources => ({
   },
 });
 
-const objectsOf = (keys: string) => sub(`\${Files.Arn}/${keys}`);
-
-const tlsOnly = (Action: string, Resource: unknown): Statement => ({
-  ...{ Effect: 'Deny', Principal: '*', Action, Resource },
-  Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+const noticeTo = (name: string) => ({
+  Event: 's3:ObjectCreated:*',
+  Filter: { S3Key: { Rules: [{ Name: 'prefix', Value: `events/${name}/` }] } },
+  Queue: arnOf(queueOf(name)),
 });
 
 /** The bucket keeps versions: what a rule expires is deleted a day later. */

@@ -9,8 +9,9 @@ import {
   ref,
   type Statement,
   sub,
+  tlsOnly,
 } from './cloudformation.ts';
-import { sharedResources } from './shared-resources.ts';
+import { bucketName, sharedResources } from './shared-resources.ts';
 import type { TemplateOptions } from './stage-settings.ts';
 
 const days = 24 * 3600;
@@ -18,7 +19,7 @@ const days = 24 * 3600;
 /** All that keeps messages, letters, files and state: what functions share, and a queue for each. */
 export const storageResources = (options: TemplateOptions, queued: string[]): Resources => {
   const all: Resources = {
-    ...sharedResources(options),
+    ...sharedResources(options, queued),
     DeadLetters: queue(options, 'dead-letters', { MaximumMessageSize: 1_048_576 }),
   };
   all.DeadLettersPolicy = queuePolicy('DeadLetters', []);
@@ -26,7 +27,6 @@ export const storageResources = (options: TemplateOptions, queued: string[]): Re
     all[queueOf(name)] = queue(options, name, deliveries(options));
     all[`${queueOf(name)}Policy`] = queuePolicy(queueOf(name), sendersTo(options, queueOf(name)));
   }
-  if (all.Files) all.Files = notifying(options, all.Files, queued);
   const encryption = encryptionBy(options.kmsKeyArn);
   return Object.fromEntries(
     Object.entries(all).map(([id, { Properties, ...more }]) => [
@@ -52,11 +52,7 @@ const deliveries = ({ queueVisibilitySeconds }: TemplateOptions) => ({
 });
 
 const queuePolicy = (id: string, senders: Statement[]): Resource => {
-  const tlsOnly: Statement = {
-    ...{ Effect: 'Deny', Principal: '*', Action: 'sqs:*', Resource: arnOf(id) },
-    Condition: { Bool: { 'aws:SecureTransport': 'false' } },
-  };
-  const PolicyDocument = document([tlsOnly, ...senders]);
+  const PolicyDocument = document([tlsOnly('sqs:*', arnOf(id)), ...senders]);
   return { Type: 'AWS::SQS::QueuePolicy', Properties: { Queues: [ref(id)], PolicyDocument } };
 };
 
@@ -69,9 +65,7 @@ const sendersTo = (options: TemplateOptions, id: string): Statement[] => {
   });
   const { producerTopics, producerRules } = options;
   // The bucket by its name: a reference would be a circle, as the bucket needs this policy first.
-  const bucket = sub(
-    `arn:\${AWS::Partition}:s3:::sis-relay-${options.stage}-files-\${AWS::AccountId}-\${AWS::Region}`,
-  );
+  const bucket = sub(`arn:\${AWS::Partition}:s3:::${bucketName(options)}`);
   const account: Statement = {
     ...{ Effect: 'Allow', Principal: { AWS: accounts } },
     ...{ Action: ['sqs:GetQueueUrl', 'sqs:SendMessage'], Resource: arnOf(id) },
@@ -82,24 +76,6 @@ const sendersTo = (options: TemplateOptions, id: string): Statement[] => {
     ...(accounts.length === 0 ? [] : [account]),
     ...(options.eventNotices ? [service('s3.amazonaws.com', bucket, ofThisAccount)] : []),
   ];
-};
-
-/** S3 checks at once whether it may notify the queues. */
-const notifying = ({ eventNotices }: TemplateOptions, bucket: Resource, queued: string[]): Resource => {
-  const QueueConfigurations = queued.map((name) => ({
-    Event: 's3:ObjectCreated:*',
-    Filter: { S3Key: { Rules: [{ Name: 'prefix', Value: `events/${name}/` }] } },
-    Queue: arnOf(queueOf(name)),
-  }));
-  const NotificationConfiguration = {
-    EventBridgeConfiguration: { EventBridgeEnabled: true },
-    ...(eventNotices && { QueueConfigurations }),
-  };
-  return {
-    ...bucket,
-    DependsOn: queued.map((name) => `${queueOf(name)}Policy`),
-    Properties: { ...bucket.Properties, NotificationConfiguration },
-  };
 };
 
 /** By type: with a key of your own, or with those that AWS keeps. */

@@ -29,7 +29,7 @@ const onTheServer = () =>
 
 describe('a stage', () => {
   test('has the ledger’s table by the name that the template gives it', () => {
-    const { Ledger } = sharedResources({ stage: 'prod' } as TemplateOptions);
+    const { Ledger } = sharedResources({ stage: 'prod' } as TemplateOptions, []);
     expect(targetFrom({ stage: 'prod' }).ledgerTable).toBe(Ledger?.Properties.TableName);
   });
 

@@ -8,7 +8,7 @@ import type { StageMetrics } from '../stage-metrics.ts';
 
 /**
  * What the template has for one function alone, beside what follows from its kind. If the function is off, it is left out. It is one
- * value, which the rest of the template knows only by the list in template.ts.
+ * value, which the rest of the template knows only by the list in all-function-parts.ts.
  */
 export type FunctionParts = {
   function: string;
