@@ -197,6 +197,9 @@ export const grantsOf = (kind: string): FailureKindRow['grants'] => rowOf(kind)?
 export const letterUseOf = (kind: string): LetterUse | undefined =>
   Object.hasOwn(uses, kind) ? uses[kind]?.letters : undefined;
 
+/** The messages of its letters are corrected before they are sent. */
+export const isCorrectedFirst = (kind: string | undefined): boolean => rowOf(kind)?.letters === 'correct';
+
 /** Kinds whose letters only a person sends, who has checked what the platform holds. */
 export type UndecidedKind = {
   [K in FailureKind]: (typeof failureKinds)[K]['letters'] extends 'decide' ? K : never;

@@ -1,6 +1,7 @@
 import {
   grantsOf,
   healsByItself,
+  isCorrectedFirst,
   letterUseOf,
   needsDecision,
   replayedOften,
@@ -216,7 +217,7 @@ export const firstAction = (
     ...{ action: '/replay', hidden: which, isHarmless: true },
     buttons: [{ text: `Plan a replay of ${count}` }],
   };
-  if (letterUseOf(kind) === 'correct')
+  if (isCorrectedFirst(kind))
     return [correction({ error, letters }, these), { links: [editLink(` ${count}`, which)] }, replay];
   return [{ lead: 'To send again', command: `letters replay ${these}` }, replay];
 };
@@ -232,7 +233,7 @@ export const otherLinks = (
 ): Link[] => {
   const count = letters === undefined ? '' : ` ${countOf(letters, 'letter')}`;
   return [
-    ...(letterUseOf(kind) === 'correct' ? [] : [editLink(count, which)]),
+    ...(isCorrectedFirst(kind) ? [] : [editLink(count, which)]),
     { text: `Discard${count}`, to: href('/discard', which), isChange: true },
   ];
 };

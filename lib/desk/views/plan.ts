@@ -1,7 +1,7 @@
 import {
+  isCorrectedFirst,
   isProbed,
   lacksRight,
-  letterUseOf,
   replayedOften,
   type UndecidedKind,
   undecidedKinds,
@@ -98,7 +98,7 @@ const causesToRemove = (groups: readonly PlannedGroup[]): View => {
 /** To correct what is invalid. */
 const editLinks = (groups: PlannedGroup[]): Block => ({
   links: groups
-    .filter(({ kind }) => letterUseOf(kind) === 'correct')
+    .filter(({ kind }) => isCorrectedFirst(kind))
     .map(({ cause, letters, function: name }) => ({
       ...{ text: `Edit ${countOf(letters, 'letter')} of ${name}`, to: href('/edit', { cause }) },
       isChange: true,

@@ -24,6 +24,7 @@ import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import { inSets } from '../../runtime/files/tables/engine.ts';
 import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
 import type { Engine } from '../../runtime/jobs/engine.ts';
+import { timeLeft } from '../../runtime/jobs/in-steps.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import type { PaceUseRecord } from '../../runtime/telemetry/pace-use.ts';
@@ -90,7 +91,7 @@ export const createResend =
       return await engine.step('send again', {
         work: async () => {
           outcomes = new Map();
-          const signal = AbortSignal.timeout(Math.max(1, engine.leftMs() - limits.reserveMs));
+          const signal = AbortSignal.timeout(timeLeft({ engine, services }));
           await sendAgain(id, outcomes, { ...services, signal }).catch((error: unknown) => {
             why = failureOf(error).message;
             throw error;

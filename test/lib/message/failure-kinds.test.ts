@@ -3,6 +3,7 @@ import {
   failureKindNames,
   grantsOf,
   healsByItself,
+  isCorrectedFirst,
   isProbed,
   isReplayedBySchedule,
   isRetried,
@@ -25,6 +26,7 @@ const answers: [question: string, ask: (kind: string | undefined) => boolean, ki
   ['healsByItself', healsByItself, ['intercepted', 'throttled', 'unavailable']],
   ['lacksRight', lacksRight, ['missing-scope', 'missing-permission']],
   ['isProbed', isProbed, ['missing-credential', 'credentials', 'throttled', 'unavailable']],
+  ['isCorrectedFirst', isCorrectedFirst, ['invalid']],
   ['needsDecision', needsDecision, ['uncertain', 'outdated']],
 ];
 

@@ -1,4 +1,4 @@
-import { letterUseOf } from '../../../message/failure-kinds.ts';
+import { isCorrectedFirst } from '../../../message/failure-kinds.ts';
 import { draftOf } from '../../../message/message.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import type { ConnectionReport } from '../../../stage/connection/check.ts';
@@ -64,7 +64,7 @@ export const replayLetters = async (
     isStillInvalid(target, selection.letters, { ...hooks, atMost: options.lookAtMost ?? maxLooked }),
   ]);
   const preflight = (letter: Selected) => (refused.get(letter) ? refusedBecause(letter) : probe(letter));
-  const isUnchecked = (letter: Selected) => isCorrectedFirst(letter.record) && !refused.has(letter);
+  const isUnchecked = (letter: Selected) => isCorrectedFirst(letter.record.kind) && !refused.has(letter);
   const { plan, toSend } = planReplay(selection, { ...options, preflight, isUnchecked });
   const confirmed = await hooks.confirm(plan, report);
   if (options.dryRun) return { plan, report, ended: 'planned' };
@@ -105,8 +105,6 @@ const refusedBecause = ({ group: { remedy } }: Selected) => ({
   ...{ why: 'their functions would still refuse their messages', todo: remedy },
 });
 
-const isCorrectedFirst = ({ kind }: { kind: string }): boolean => letterUseOf(kind) === 'correct';
-
 /** SQS finds no letter by its id: of very many, those of a kind cannot be read without reading all. */
 const maxLooked = 2_000;
 
@@ -117,7 +115,7 @@ const isStillInvalid = async (
   options: ReadOptions & { atMost: number },
 ): Promise<Map<Selected, boolean>> => {
   const refused = new Map<Selected, boolean>();
-  const invalid = letters.filter(({ record }) => isCorrectedFirst(record));
+  const invalid = letters.filter(({ record }) => isCorrectedFirst(record.kind));
   if (invalid.length > 0)
     await withLetters(target, { ...options, letters: invalid }, async (inHand) => {
       for (const letter of inHand.letters)
@@ -128,9 +126,8 @@ const isStillInvalid = async (
 };
 
 /** Checks only messages that were invalid: their function may accept them since a later version. */
-const problemWith = async (letter: Letter): Promise<string | undefined> => {
-  const { function: name, body } = letter;
-  const integration = isCorrectedFirst(letter) ? await integrationNamed(name) : undefined;
+const problemWith = async ({ function: name, kind, body }: Letter): Promise<string | undefined> => {
+  const integration = isCorrectedFirst(kind) ? await integrationNamed(name) : undefined;
   if (integration === undefined) return undefined;
   try {
     draftOf(body, integration, Date.now());
