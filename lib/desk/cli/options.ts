@@ -3,6 +3,7 @@ import { letterKinds } from '../../message/failure-kinds.ts';
 import { UsageError } from '../../stage/command-errors.ts';
 import { nearest } from '../../stage/nearest.ts';
 import { isVerb, type Role, roleOf } from '../../stage/roles.ts';
+import { optionOf } from '../views/filter-options.ts';
 
 /** Options that choose a deployment on AWS, or a part of it. */
 const onAws = ['stage', 'deadLetters', 'bucket', 'profile', 'region'] as const;
@@ -16,10 +17,6 @@ export const checkPlace = (given: Record<string, unknown>): void => {
     `${optionOf(local)} works on a stack of this machine, and ${options.join(' and ')} on a deployment on AWS. Pass one or the other.`,
   );
 };
-
-/** `--dead-letters` of `deadLetters`. */
-export const optionOf = (name: string): string =>
-  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 export const globalOptions = (): Option[] => [
   new Option('--stage <name>', 'the stage to work on (environment: SIS_RELAY_STAGE)'),

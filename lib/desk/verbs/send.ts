@@ -3,9 +3,11 @@ import { type Edited, type EditOptions, editLetters } from '../messages/edit/edi
 import { functionsIn } from '../messages/replay/plan.ts';
 import { type ReplayOptions, type ReplayResult, replayLetters } from '../messages/replay/replay.ts';
 import type { RunHooks, RunOptions } from '../messages/replay/run.ts';
-import { countOf } from '../views/amounts.ts';
+import { countOf, durationOf } from '../views/amounts.ts';
 import { editPlanView, originalNotes } from '../views/changes.ts';
+import { filterOptions } from '../views/filter-options.ts';
 import { canaryView, outcomesText, pausedView, planView, resultView, runSentence } from '../views/plan.ts';
+import { quoted } from '../views/quoted.ts';
 import { type Field, part, text } from '../views/view.ts';
 import { becameOfFilter } from './became.ts';
 import type { Answer, Operator } from './operator.ts';
@@ -47,9 +49,20 @@ export const replay = async (
     },
   });
   const { plan: _, report: __, ...shown } = result;
-  operator.show('Result', resultView(result), { result: shown });
+  operator.show('Result', resultView(result, replayCommand(options)), { result: shown });
   return result;
 };
+
+/** The command that goes on where this one ended: what was sent is no letter any more. */
+const replayCommand = ({ filter, includeUncertain, reason }: ReplayOptions): string =>
+  [
+    'letters replay',
+    filterOptions(filter),
+    includeUncertain && '--include-uncertain',
+    reason !== undefined && `--reason ${quoted(reason)}`,
+  ]
+    .filter(Boolean)
+    .join(' ');
 
 type Editing = Omit<EditOptions, keyof RunHooks | 'audit' | 'confirm' | 'onProgress'>;
 
@@ -90,18 +103,35 @@ const rateIn = ({ rate: chosen }: Answer, { rate }: RunOptions): number =>
   rates.find((each) => String(each) === chosen) ?? rate;
 
 /** `options`: its rate may change until it begins to send. `leastCanary`: a smaller one is not shown. */
-const sendingHooks = (
+export const sendingHooks = (
   { signal, show, renew, progress, ask }: Operator,
-  options: Pick<RunOptions, 'rate'>,
+  options: Pick<RunOptions, 'rate' | 'waitSeconds'>,
   { isUndecidedContinued, leastCanary }: Undecided & { leastCanary: number },
-): RunHooks => ({
-  ...{ signal, onSent: progress('Sent') },
-  onOutcomes: (counts) => renew('Outcomes', [text(outcomesText(counts, options))]),
-  onCanary: (canary) => canary.letters >= leastCanary && show('Canary', canaryView(canary), { canary }),
-  continueUndecided: async () =>
-    isUndecidedContinued ||
-    (await ask({
-      text: 'Some letters of the canary have no outcome yet. Send the rest of their causes all the same?',
-      ...{ act: 'Send them', isOptional: true },
-    })) !== undefined,
-});
+): RunHooks => {
+  const sentOf = progress('Sent');
+  const knownOf = progress(`Waiting up to ${durationOf(options.waitSeconds)} for outcomes:`);
+  // Causes whose canary went through are sent while a person is asked about the others.
+  let isAsking = false;
+  return {
+    signal,
+    onSent: (sent, of) => isAsking || sentOf(sent, of),
+    onOutcomes: (counts, { isWaiting }) => {
+      renew('Outcomes', [text(outcomesText(counts, options))]);
+      const known = counts.through + counts.cameBack;
+      if (isWaiting && !isAsking && known < counts.sent) knownOf(known, counts.sent);
+    },
+    onCanary: (canary) => {
+      if (canary.letters >= leastCanary) show('Canary', canaryView(canary), { canary });
+    },
+    continueUndecided: async () => {
+      if (isUndecidedContinued) return true;
+      isAsking = true;
+      const answer = await ask({
+        text: 'Some letters of the canary have no outcome yet. Send the rest of their causes all the same?',
+        ...{ act: 'Send them', isOptional: true },
+      });
+      isAsking = false;
+      return answer !== undefined;
+    },
+  };
+};

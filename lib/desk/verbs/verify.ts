@@ -9,6 +9,7 @@ import { canaryView, resultView } from '../views/plan.ts';
 import { goneNotes, maxRevealed, revealedView, verifiedView, verifyReasons } from '../views/verify.ts';
 import { text } from '../views/view.ts';
 import type { Operator } from './operator.ts';
+import { sendingHooks } from './send.ts';
 
 type Verifying = Pick<Parameters<typeof verifyLetters>[1], 'filter' | 'limit'> & {
   name: string;
@@ -80,20 +81,20 @@ const discardFoundOnes = async (
   return discarded === ids.length;
 };
 
-const replayAbsentOnes = async (
-  ids: string[],
-  { target, audit, signal, show, progress }: Operator,
-): Promise<boolean> => {
+const replayAbsentOnes = async (ids: string[], operator: Operator): Promise<boolean> => {
+  const { target, audit, show } = operator;
   const options = {
     ...{ filter: { id: ids, kind: ['uncertain' as const] }, reason: verifyReasons.absent },
     ...{ ...runDefaults, includeUncertain: true, dryRun: false, probe: true },
   };
   const result = await replayLetters(target, options, {
-    ...{ audit, signal, onSent: progress('Sent') },
+    ...sendingHooks(operator, options, { leastCanary: Number.POSITIVE_INFINITY }),
+    audit,
     confirm: async () => true,
     onCanary: (canary) => {
       if (canary.letters < ids.length) show('Canary', canaryView(canary));
     },
+    continueUndecided: async () => false,
   });
   const { plan, counts } = result;
   const { sent = 0, through = 0 } = counts ?? {};

@@ -218,7 +218,11 @@ export const firstAction = (
     buttons: [{ text: `Plan a replay of ${count}` }],
   };
   if (isCorrectedFirst(kind))
-    return [correction({ error, letters }, these), { links: [editLink(` ${count}`, which)] }, replay];
+    return [
+      correction({ error, letters }, these),
+      { lead: 'If the producer sends it again', command: `letters discard ${these} --reason <why>` },
+      { links: [editLink(` ${count}`, which), discardLink(` ${count}`, which)] },
+    ];
   return [{ lead: 'To send again', command: `letters replay ${these}` }, replay];
 };
 
@@ -232,11 +236,12 @@ export const otherLinks = (
   which: { cause: string } | { id: string },
 ): Link[] => {
   const count = letters === undefined ? '' : ` ${countOf(letters, 'letter')}`;
-  return [
-    ...(isCorrectedFirst(kind) ? [] : [editLink(count, which)]),
-    { text: `Discard${count}`, to: href('/discard', which), isChange: true },
-  ];
+  return isCorrectedFirst(kind) ? [] : [editLink(count, which), discardLink(count, which)];
 };
+
+const discardLink = (count: string, which: { cause: string } | { id: string }): Link => ({
+  ...{ text: `Discard${count}`, to: href('/discard', which), isChange: true },
+});
 
 export const groupsView = (found: Groups, name: string): View => {
   const { groups, matching } = found;

@@ -25,7 +25,7 @@ const planSection = (title: [one: string, many: string], groups: PlannedGroup[],
   section(countOf(sum(groups), ...title), groupTable(title[1], groups), ...notes);
 
 const planSections = (plan: Plan, report: ConnectionReport | undefined): View => {
-  const { send, unchecked, uncertain, unknownSource } = plan;
+  const { send, notChecked, uncertain, unknownSource } = plan;
   const isRightMissing = send.some(({ kind }) => lacksRight(kind));
   const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
   return [
@@ -38,10 +38,6 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
           tone: 'plain',
           text: 'The probe cannot tell whether the missing right is granted; the canary will.',
         },
-      unchecked > 0 && {
-        tone: 'plain',
-        text: `${countOf(unchecked, 'invalid letter was', 'invalid letters were')} not read for this plan. Before one is sent, its message is checked, and it stays a letter if its function would still refuse it.`,
-      },
     ),
     ...[...blocked.values()].map((groups) =>
       planSection(
@@ -52,6 +48,20 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
         editLinks(groups),
       ),
     ),
+    notChecked.length > 0 &&
+      planSection(
+        ['is not checked yet, and stays where it is', 'are not checked yet, and stay where they are'],
+        notChecked,
+        {
+          tone: 'plain',
+          text: 'A plan of other letters, too, looks at only some of those that may fail again for what they hold or need.',
+        },
+        { lead: 'To check all of them', command: `letters replay --kind ${kindsIn(notChecked).join(',')}` },
+        {
+          ...{ action: '/replay', hidden: { kind: kindsIn(notChecked) }, isHarmless: true },
+          buttons: [{ text: `Check ${countOf(sum(notChecked), 'letter')}` }],
+        },
+      ),
     uncertain.length > 0 &&
       planSection(
         ['needs your decision, and stays where it is', 'need your decision, and stay where they are'],
@@ -68,6 +78,8 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
       ),
   ];
 };
+
+const kindsIn = (groups: readonly PlannedGroup[]): string[] => [...new Set(groups.map(({ kind }) => kind))];
 
 const sentenceOf = (why: string): string => why.charAt(0).toUpperCase() + why.slice(1);
 
@@ -205,6 +217,26 @@ export const outcomesText = (counts: OutcomeCounts, { rate }: Pick<RunOptions, '
 
 type Ended = Pick<ReplayResult, 'stoppedBecause' | 'backLater'> & { counts: ReplayCounts };
 
+/** How the plan's number became that of what was sent. Nothing, if they are the same. */
+const differenceText = ({ counts }: Pick<Ended, 'counts'>): string => {
+  const { sent, setAside, notTried, gone, stillInvalid, failed } = counts;
+  const rest: [count: number, one: string, many?: string][] = [
+    [
+      setAside,
+      'was set aside, because the canary of its cause failed',
+      'were set aside, because the canary of their cause failed',
+    ],
+    [notTried, 'was not tried', 'were not tried'],
+    [gone, 'was gone', 'were gone'],
+    [stillInvalid, 'would still be refused'],
+    [failed.length, 'could not be sent'],
+  ];
+  const planned = rest.reduce((total, [count]) => total + count, sent);
+  if (planned === sent) return '';
+  const parts = rest.flatMap(([count, one, many = one]) => (count > 0 ? [countOf(count, one, many)] : []));
+  return `Of ${countOf(planned, 'letter')} in the plan, ${countOf(sent, 'was sent', 'were sent')}; ${parts.join(', ')}.`;
+};
+
 export const endNote = ({ counts, stoppedBecause }: Ended): Note => {
   if (stoppedBecause !== undefined) return { tone: 'bad', text: `Stopped: ${plain(stoppedBecause)}.` };
   const { sent, through, setAside, notTried, gone, failed, undeleted } = counts;
@@ -298,16 +330,19 @@ const unlucky: [title: string, count: (cause: CauseCounts) => number][] = [
   ['Not tried', ({ setAside, notTried }) => setAside + notTried],
 ];
 
-/** The end of a run, and for each cause the letters that were sent, went through, came back and were not tried. */
-export const resultView = ({
-  counts,
-  ended,
-  ...more
-}: Pick<ReplayResult, 'counts' | 'ended' | 'stoppedBecause' | 'backLater'>): View => {
+type Shown = Pick<ReplayResult, 'counts' | 'ended' | 'stoppedBecause' | 'backLater'>;
+
+/**
+ * The end of a run, and for each cause the letters that were sent, went through, came back and were not tried. `again`: the command that
+ * sends what was not tried.
+ */
+export const resultView = ({ counts, ended, ...more }: Shown, again?: string): View => {
   if (counts === undefined) return [text(unsent[ended])];
   const { byCause, cameBackAs, waitFor } = counts;
+  const difference = differenceText({ counts });
   return [
     endNote({ counts, ...more }),
+    difference !== '' && text(difference),
     table('The outcome of each cause', byCause, {
       Sent: ({ sent }) => sent,
       Through: ({ through }) => through,
@@ -315,9 +350,7 @@ export const resultView = ({
       ...origin,
       ...causeColumns,
     }),
-    ...byCause.flatMap((cause) =>
-      nextOf(cause, { cameBackAs, isStopped: more.stoppedBecause !== undefined }),
-    ),
+    ...nextSteps(counts, { isStopped: more.stoppedBecause !== undefined, again }),
     cameBackAs.length > 0 &&
       section('They came back as:', groupTable('They came back as', cameBackAs), ...remediesOf(cameBackAs)),
     waitFor.length > 0 && section('They wait for:', groupTable('They wait for', waitFor)),
@@ -329,21 +362,46 @@ export const resultView = ({
 const remediesOf = (groups: readonly { remedy: string }[]): Note[] =>
   [...new Set(groups.map(({ remedy }) => remedy))].map((remedy) => ({ tone: 'todo', text: remedy }));
 
-const nextOf = (
-  { cameBack, waits, unknown, setAside, notTried, function: name, cause: id }: CauseCounts,
-  { cameBackAs, isStopped }: Pick<ReplayCounts, 'cameBackAs'> & { isStopped: boolean },
+/** One command for each thing to do, however many causes it is about. */
+const nextSteps = (
+  { byCause, cameBackAs }: ReplayCounts,
+  { isStopped, again }: { isStopped: boolean; again: string | undefined },
 ): View => {
-  const isThere = setAside > 0 || cameBackAs.some(({ cause }) => cause === id);
+  const back = byCause.filter(
+    ({ setAside, cause: id }) => setAside > 0 || cameBackAs.some(({ cause }) => cause === id),
+  );
+  const [waiting, unknown, left] = [
+    byCause.filter(({ waits }) => waits > 0),
+    byCause.filter((cause) => cause.unknown > 0),
+    byCause.filter(({ notTried }) => notTried > 0),
+  ];
+  const numberIn = (causes: readonly CauseCounts[], count: (cause: CauseCounts) => number): string =>
+    numberOf(causes.reduce((total, cause) => total + count(cause), 0));
   const unknownText = isStopped
-    ? `${numberOf(unknown)} of ${name} had no outcome yet when the run stopped`
-    : `${numberOf(unknown)} of ${name} have no outcome yet: it may be paused, or fail`;
+    ? 'had no outcome yet when the run stopped'
+    : 'have no outcome yet: it may be paused, or fail';
   return [
-    isThere && { lead: 'What to do about them', command: `letters groups --cause ${id}` },
-    waits > 0 && {
-      ...{ tone: 'plain', to: href('/waiting', { function: name }) },
-      ...{ text: `${numberOf(waits)} of ${name} wait`, command: 'waiting' },
+    back.length > 0 && {
+      lead: 'What to do about them',
+      command: `letters groups --cause ${back.map(({ cause }) => cause).join(',')}`,
     },
-    unknown > 0 && { tone: 'warn', to: '/', text: unknownText, command: 'status' },
-    cameBack + setAside === 0 && notTried > 0 && { command: `letters replay --cause ${id}` },
+    waiting.length > 0 && {
+      ...{ tone: 'plain', to: href('/waiting', { function: namesOf(waiting) }) },
+      text: `${numberIn(waiting, ({ waits }) => waits)} of ${namesOf(waiting).join(', ')} wait`,
+      command: 'waiting',
+    },
+    unknown.length > 0 && {
+      ...{ tone: 'warn', to: '/', command: 'status' },
+      text: `${numberIn(unknown, (cause) => cause.unknown)} of ${namesOf(unknown).join(', ')} ${unknownText}`,
+    },
+    left.length > 0 &&
+      again !== undefined && {
+        lead: `To send the ${numberIn(left, ({ notTried }) => notTried)} that were not tried`,
+        command: again,
+      },
   ];
 };
+
+const namesOf = (causes: readonly CauseCounts[]): string[] => [
+  ...new Set(causes.map(({ function: name }) => name)),
+];

@@ -7,10 +7,10 @@ import { checkNewStage } from '../../../stage/connection/new-stage.ts';
 import { type Question, questions, type StageAnswers, stageFile } from '../../../stage/init.ts';
 import { writeNewFile } from '../../../stage/new-file.ts';
 import { stagesFolder } from '../../../stage/target.ts';
+import { optionOf } from '../../views/filter-options.ts';
 import { quoted } from '../../views/quoted.ts';
 import { type Note, text } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
-import { optionOf } from '../options.ts';
 import type { Terminal } from '../print/terminal.ts';
 
 type Given = Partial<StageAnswers> & { stages: string; check?: true };

@@ -12,7 +12,7 @@ import type { Letter } from '../letters/letter.ts';
 import { letterLine } from '../letters/letter-line.ts';
 import { type Selected, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
-import { createReplayRun, type ReplayCounts, type RunHooks, type RunOptions } from '../replay/run.ts';
+import { type ReplayCounts, ReplayRun, type RunHooks, type RunOptions } from '../replay/run.ts';
 import { type Difference, differences } from './change.ts';
 
 export type EditOptions = RunOptions &
@@ -117,7 +117,7 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
       return { letter: { ...letter, body: edit.body }, sending: { why: reason, original } };
     };
     const result = await withLetters(target, { signal, letters: toSend }, async (inHand) => {
-      const run = createReplayRun({ inHand, toSend, options, hooks: options, prepare });
+      const run = new ReplayRun({ inHand, toSend, options, hooks: options, prepare });
       try {
         return { stoppedBecause: await run.perform(), counts: run.counts() };
       } finally {

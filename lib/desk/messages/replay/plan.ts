@@ -14,11 +14,13 @@ export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
   notYet: (PlannedGroup & { why: string; todo: string })[];
   /** Not sent: they may do harm, so a person must look at the platform first. */
   uncertain: PlannedGroup[];
+  /** Not sent: whether they can succeed was not looked at, as they are too many. */
+  notChecked: PlannedGroup[];
   /** Letters that come from no queue of this deployment, so there is none to send them to. */
   unknownSource: number;
   /** Letters to send that were replayed five times or more. */
   replayedOften: number;
-  /** Invalid letters to send whose messages were not read: each is checked before it is sent. */
+  /** Letters of `notChecked`. */
   unchecked: number;
 };
 
@@ -32,16 +34,16 @@ export const functionsIn = ({ send }: Pick<Plan, 'send'>): string[] => [
 export type PlanOptions = {
   preflight: Preflight;
   includeUncertain: boolean;
-  isUnchecked(letter: Selected): boolean;
 };
 
 /** Decides on each letter. Returns the plan and the letters to send. */
 export const planReplay = (
   selection: Selection,
-  { preflight, includeUncertain, isUnchecked }: PlanOptions,
+  { preflight, includeUncertain }: PlanOptions,
 ): { plan: Plan; toSend: Selected[] } => {
   const toSend: Selected[] = [];
   const uncertain: Selected[] = [];
+  const notChecked: Selected[] = [];
   const notYet: { letter: Selected; why: string; todo: string }[] = [];
   let unknownSource = 0;
   for (const letter of selection.letters) {
@@ -51,6 +53,7 @@ export const planReplay = (
     }
     const blocked = preflight(letter);
     if (needsDecision(letter.record.kind) && !includeUncertain) uncertain.push(letter);
+    else if (blocked === 'unchecked') notChecked.push(letter);
     else if (blocked) notYet.push({ letter, ...blocked });
     else toSend.push(letter);
   }
@@ -68,9 +71,10 @@ export const planReplay = (
       })),
     ),
     uncertain: grouped(uncertain),
+    notChecked: grouped(notChecked),
     unknownSource,
     replayedOften: toSend.filter(({ record }) => record.replays >= replayedOften).length,
-    unchecked: toSend.filter(isUnchecked).length,
+    unchecked: notChecked.length,
   };
   return { plan, toSend };
 };

@@ -10,8 +10,11 @@ import type { Target } from '../../../stage/target.ts';
 import type { Group } from '../letters/groups.ts';
 import type { Selected, Selection } from '../letters/list.ts';
 
-/** Why a letter would fail again and what to do first, as far as is known without sending it; undefined: nothing is known. */
-export type Preflight = (letter: Selected) => { why: string; todo: string } | undefined;
+/**
+ * Why a letter would fail again and what to do first, as far as is known without sending it; undefined: nothing speaks against it.
+ * `unchecked`: what decides this was not looked at.
+ */
+export type Preflight = (letter: Selected) => { why: string; todo: string } | 'unchecked' | undefined;
 
 /** Asks the platform for the current user and that user's rights, and Secrets Manager for the existing secrets. Changes nothing. */
 export const runPreflight = async (
@@ -25,11 +28,20 @@ export const runPreflight = async (
       kind === 'missing-credential' && user !== undefined && signedByUsers.has(name)
         ? `${connection.secretPrefix}/users/${user}`
         : undefined;
-    const secrets = [...new Set(selection.letters.flatMap((letter) => secretOf(letter) ?? []))];
-    const [missingSecrets, refusedGroups] = await Promise.all([
-      secretsThatAreMissing(target, secrets),
+    const named = selection.letters.map((letter) => secretOf(letter));
+    const secrets = [...new Set(named.flatMap((each) => each ?? []))];
+    // As they are all that was selected, they are all looked at.
+    const asked = named.includes(undefined) ? secrets.slice(0, maxSecrets) : secrets;
+    const [knownSecrets, refusedGroups] = await Promise.all([
+      lookForSecrets(target, asked),
       report.reachable ? groupsStillRefused(connection, { selection, signedByUsers }) : new Set<Group>(),
     ]);
+    const lacksSecret: Preflight = (letter) => {
+      const secret = secretOf(letter);
+      if (secret === undefined || knownSecrets.get(secret)) return undefined;
+      if (!knownSecrets.has(secret)) return 'unchecked';
+      return { why: 'their secrets do not exist yet', todo: letter.group.remedy };
+    };
     const [problem] = report.problems;
     const preflight: Preflight = (letter) => {
       if (!report.reachable && problem) return { why: 'the platform does not answer', todo: problem.remedy };
@@ -40,9 +52,7 @@ export const runPreflight = async (
       const [scope] = letter.record.kind === 'missing-scope' ? letter.group.grants : [];
       if (scope && report.scopes && !report.scopes.includes(scope))
         return { why: `the service’s secret does not ask for the scope ${scope}`, todo: letter.group.remedy };
-      if (missingSecrets.has(secretOf(letter) ?? ''))
-        return { why: 'their secrets do not exist yet', todo: letter.group.remedy };
-      return unreadable(letter);
+      return lacksSecret(letter) ?? unreadable(letter);
     };
     return { preflight, report };
   });
@@ -55,22 +65,23 @@ const unreadable: Preflight = ({ record, group }) =>
 const functionsSignedByUsers = async (): Promise<Set<string>> =>
   new Set((await loadFunctions()).filter(({ actor }) => actor === 'users').map(({ name }) => name));
 
-/** Asks only whether they exist: only the function that signs with a secret reads it. */
-const secretsThatAreMissing = async (target: Target, names: string[]): Promise<Set<string>> => {
-  const missing = new Set<string>();
-  if (names.length === 0) return missing;
+/** Asks only whether they exist: only the function that signs with a secret reads it. Without those of which AWS does not say it. */
+const lookForSecrets = async (target: Target, names: readonly string[]): Promise<Map<string, boolean>> => {
+  const exists = new Map<string, boolean>();
+  if (names.length === 0) return exists;
   const { DescribeSecretCommand } = await import('@aws-sdk/client-secrets-manager');
   const client = await target.secretsManager();
-  await inParallel(names.slice(0, maxSecrets), async (name) => {
+  await inParallel(names, async (name) => {
     try {
       const { DeletedDate } = await client.send(new DescribeSecretCommand({ SecretId: name }));
-      if (DeletedDate !== undefined) missing.add(name);
+      exists.set(name, DeletedDate === undefined);
     } catch (error) {
       // If the operator may not ask, the canary shows it.
-      if (errorName(error) === 'ResourceNotFoundException') missing.add(name);
+      if (/^AccessDenied/.test(errorName(error))) exists.set(name, true);
+      if (errorName(error) === 'ResourceNotFoundException') exists.set(name, false);
     }
   });
-  return missing;
+  return exists;
 };
 
 const maxSecrets = 500;

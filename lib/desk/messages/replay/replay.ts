@@ -10,8 +10,8 @@ import type { Letter } from '../letters/letter.ts';
 import { type Selected, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
 import { type Plan, planReplay } from './plan.ts';
-import { runPreflight } from './preflight.ts';
-import { createReplayRun, type ReplayCounts, type RunHooks, type RunOptions } from './run.ts';
+import { type Preflight, runPreflight } from './preflight.ts';
+import { type ReplayCounts, ReplayRun, type RunHooks, type RunOptions } from './run.ts';
 
 export type ReplayOptions = RunOptions & {
   filter: Filter;
@@ -24,7 +24,7 @@ export type ReplayOptions = RunOptions & {
   /** Asks the platform first which letters cannot succeed yet. */
   probe: boolean;
   reason?: string | undefined;
-  /** How many letters of the queue are read at most, to find invalid ones for the plan. */
+  /** How many letters of the queue are read at most to check invalid ones for the plan, unless only such were selected. */
   lookAtMost?: number;
 };
 
@@ -47,9 +47,9 @@ export type ReplayResult = {
 };
 
 /**
- * Replays letters: makes a plan from the lists, sends a canary of each cause, awaits its outcome, then sends the rest. Before the plan is
- * confirmed, only invalid letters are received from the queue, and given back. Each letter is deleted after its message was sent
- * (send-and-delete.ts).
+ * Replays letters: makes a plan from the lists, sends a canary of each cause, awaits its outcome, then sends the rest of the cause. Before
+ * the plan is confirmed, only invalid letters are received from the queue, and given back. Each letter is deleted after its message was
+ * sent (send-and-delete.ts).
  */
 export const replayLetters = async (
   target: Target,
@@ -63,9 +63,11 @@ export const replayLetters = async (
     runPreflight(probed, selection),
     isStillInvalid(target, selection.letters, { ...hooks, atMost: options.lookAtMost ?? maxLooked }),
   ]);
-  const preflight = (letter: Selected) => (refused.get(letter) ? refusedBecause(letter) : probe(letter));
-  const isUnchecked = (letter: Selected) => isCorrectedFirst(letter.record.kind) && !refused.has(letter);
-  const { plan, toSend } = planReplay(selection, { ...options, preflight, isUnchecked });
+  const preflight: Preflight = (letter) => {
+    if (isCorrectedFirst(letter.record.kind) && !refused.has(letter)) return 'unchecked';
+    return refused.get(letter) ? refusedBecause(letter) : probe(letter);
+  };
+  const { plan, toSend } = planReplay(selection, { ...options, preflight });
   const confirmed = await hooks.confirm(plan, report);
   if (options.dryRun) return { plan, report, ended: 'planned' };
   if (toSend.length === 0) return { plan, report, ended: 'nothing' };
@@ -85,7 +87,7 @@ export const replayLetters = async (
         const problem = await problemWith(letter);
         return problem === undefined ? { letter, sending: { why: options.reason } } : { problem };
       };
-      const run = createReplayRun({ inHand, toSend, options, hooks, prepare });
+      const run = new ReplayRun({ inHand, toSend, options, hooks, prepare });
       try {
         const stoppedBecause = await run.perform();
         return { stoppedBecause, counts: run.counts() };
@@ -108,7 +110,7 @@ const refusedBecause = ({ group: { remedy } }: Selected) => ({
 /** SQS finds no letter by its id: of very many, those of a kind cannot be read without reading all. */
 const maxLooked = 2_000;
 
-/** Whether invalid letters would be refused again. Those that are not received, or not within `atMost`, are checked when they are sent. */
+/** Whether invalid letters would be refused again. Not known of those that are not received, or not within `atMost`, if there are others. */
 const isStillInvalid = async (
   target: Target,
   letters: readonly Selected[],
@@ -116,8 +118,9 @@ const isStillInvalid = async (
 ): Promise<Map<Selected, boolean>> => {
   const refused = new Map<Selected, boolean>();
   const invalid = letters.filter(({ record }) => isCorrectedFirst(record.kind));
+  const atMost = invalid.length === letters.length ? Number.POSITIVE_INFINITY : options.atMost;
   if (invalid.length > 0)
-    await withLetters(target, { ...options, letters: invalid }, async (inHand) => {
+    await withLetters(target, { ...options, atMost, letters: invalid }, async (inHand) => {
       for (const letter of inHand.letters)
         refused.set(letter, (await problemWith(await inHand.read(letter))) !== undefined);
       return {};

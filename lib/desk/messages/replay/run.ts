@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Fate, watchOutcomes } from '../../../delivery/letters/outcomes.ts';
+import { type Fate, type Outcomes, watchOutcomes } from '../../../delivery/letters/outcomes.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
-import { chunksOf, inParallel } from '../../../runtime/aws/parallel.ts';
+import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { causeIn, type Group, type GroupCause, groupsOf } from '../letters/groups.ts';
 import type { InHand } from '../letters/in-hand.ts';
 import type { Letter } from '../letters/letter.ts';
 import { deskOf, type Selected } from '../letters/list.ts';
+import { canaryOf } from './canary.ts';
 import { type Sending, sendAndDelete } from './send-and-delete.ts';
 
 /** The results for the letters of one cause. */
@@ -49,7 +50,7 @@ export type ReplayCounts = OutcomeCounts & {
 };
 
 export type RunOptions = {
-  /** Size of the canary, at least one letter of each cause. The others follow if it goes well. 0: no canary. */
+  /** Size of the canary, at least one letter of each cause. The others of a cause follow if its own go well. 0: no canary. */
   canary: number;
   /** How long to wait for the outcome of sent messages. */
   waitSeconds: number;
@@ -65,8 +66,8 @@ export type RunHooks = {
   /** Decides whether causes continue if the outcome of their canary is unknown; default: they do not. */
   continueUndecided?(canary: Canary): Promise<boolean>;
   onSent?(sent: number, of: number): void;
-  /** Called every second while it works, and at its end. */
-  onOutcomes?(counts: OutcomeCounts): void;
+  /** Called every second while it works, and at its end. `isWaiting`: nothing is being sent, and outcomes are awaited. */
+  onOutcomes?(counts: OutcomeCounts, state: { isWaiting: boolean }): void;
 };
 
 export type OutcomeCounts = Omit<CauseCounts, keyof GroupCause>;
@@ -84,59 +85,202 @@ const tellMs = 1_000;
 /** If SQS refuses this many messages in a row, the replay stops. */
 const maxFailuresInARow = 20;
 
-/** One run of a replay. `perform` returns why it stopped early, if it did. */
-export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Parts) => {
-  const { session } = inHand;
-  const { signal } = hooks;
-  // If it was interrupted before all were found, it is unknown which of them are gone.
-  const gone = new Set(signal.aborted ? [] : inHand.gone);
-  const all = toSend.filter((letter) => !gone.has(letter));
-  const outcomes = watchOutcomes(deskOf(session.target));
+/** One run of a replay. */
+export class ReplayRun {
+  readonly #parts: Parts;
+  readonly #gone: ReadonlySet<Selected>;
+  readonly #all: readonly Selected[];
+  readonly #outcomes: Outcomes;
   /** SQS' id of the message, by the letter's id; undefined if SQS did not return it. */
-  const sent = new Map<string, string | undefined>();
+  readonly #sent = new Map<string, string | undefined>();
   /** The letters of each function, in the order of sending. */
-  const rows = new Map<string, Selected[]>();
-  const failed: ReplayCounts['failed'] = [];
-  const undeleted: string[] = [];
-  const stillInvalid = new Set<string>();
-  const setAside = new Set<Selected>();
-  let failuresInARow = 0;
+  readonly #rows = new Map<string, Selected[]>();
+  readonly #failed: ReplayCounts['failed'] = [];
+  readonly #undeleted: string[] = [];
+  readonly #stillInvalid = new Set<string>();
+  readonly #setAside = new Set<Selected>();
+  /** What may be sent. */
+  readonly #backlog = new Backlog<Selected>();
+  /** Letters whose outcome was awaited for as long as it may take. */
+  readonly #awaited = new Set<Selected>();
+  #failuresInARow = 0;
+  #sending = 0;
 
-  const fateOf = ({ id }: Selected): Fate => outcomes.fateOf(sent.get(id) ?? '');
-  const recordsWith = (letters: Selected[], fate: Fate): DeskRecord[] =>
-    letters.flatMap((letter) =>
-      fateOf(letter) === fate ? (outcomes.recordOf(sent.get(letter.id) ?? '') ?? []) : [],
+  constructor(parts: Parts) {
+    const { inHand, toSend, hooks } = parts;
+    this.#parts = parts;
+    // If it was interrupted before all were found, it is unknown which of them are gone.
+    this.#gone = new Set(hooks.signal.aborted ? [] : inHand.gone);
+    this.#all = toSend.filter((letter) => !this.#gone.has(letter));
+    this.#outcomes = watchOutcomes(deskOf(inHand.session.target));
+  }
+
+  /** Returns why it stopped early, if it did. */
+  async perform(): Promise<string | undefined> {
+    const { inHand, options, hooks } = this.#parts;
+    const tell = (): void =>
+      hooks.onOutcomes?.(this.#countsOf(this.#all), { isWaiting: this.#sending + this.#backlog.size === 0 });
+    const telling = setInterval(tell, tellMs);
+    const close = (): void => this.#backlog.close();
+    if (hooks.signal.aborted) close();
+    hooks.signal.addEventListener('abort', close, { once: true });
+    try {
+      const sending = paced(this.#backlog, {
+        ...{ rate: options.rate, signal: hooks.signal },
+        stop: () => this.#whyStop() !== undefined,
+        work: (letters) => this.#send(letters),
+      });
+      const releasing = options.canary > 0 ? this.#sendCanary() : this.#release(inHand.letters);
+      const [released, sent] = await Promise.allSettled([releasing.finally(close), sending]);
+      for (const each of [released, sent]) if (each.status === 'rejected') throw each.reason;
+      if (released.status === 'fulfilled' && released.value !== undefined) return released.value;
+      const why = this.#backlog.size > 0 ? this.#whyStop() : undefined;
+      await this.#settled(inHand.letters.filter((letter) => !this.#awaited.has(letter)));
+      return why;
+    } finally {
+      clearInterval(telling);
+      hooks.signal.removeEventListener('abort', close);
+      await this.#outcomes.stop();
+      tell();
+    }
+  }
+
+  sentIds(): string[] {
+    return [...this.#sent.keys()];
+  }
+
+  counts(): ReplayCounts {
+    return {
+      ...this.#countsOf(this.#all),
+      byCause: [...Map.groupBy(this.#all, ({ group }) => group)]
+        .map(([group, letters]) => ({ ...causeIn(group), ...this.#countsOf(letters) }))
+        .sort((one, other) => other.sent - one.sent),
+      cameBackAs: groupsOf(this.#recordsWith(this.#all, 'cameBack')).groups,
+      waitFor: groupsOf(this.#recordsWith(this.#all, 'waits')).groups,
+      gone: this.#gone.size,
+      stillInvalid: this.#stillInvalid.size,
+      failed: this.#failed,
+      undeleted: this.#undeleted,
+    };
+  }
+
+  async #release(letters: readonly Selected[]): Promise<undefined> {
+    this.#backlog.add(letters);
+  }
+
+  /** Sends the canary, and releases the rest of each cause as soon as its own part went through. Returns why none follows, if none does. */
+  async #sendCanary(): Promise<string | undefined> {
+    const { inHand, options, hooks } = this.#parts;
+    const canary = await canaryOf(inHand, options.canary);
+    const rest = new Set(inHand.letters).difference(new Set(canary));
+    const startedMs = Date.now();
+    await this.#send(canary);
+    if (canary.length > 0 && this.#failed.length === canary.length)
+      return `SQS refused the canary: ${this.#failed[0]?.reason}`;
+    const restOf = Map.groupBy(rest, ({ group }) => group);
+    const undecided: Selected[] = [];
+    let released = 0;
+    const release = (letters: readonly Selected[]): void => {
+      released += letters.length;
+      this.#backlog.add(letters);
+    };
+    await Promise.all(
+      [...Map.groupBy(canary, ({ group }) => group)].map(async ([group, letters]) => {
+        await this.#settled(letters);
+        for (const letter of letters) this.#awaited.add(letter);
+        const others = restOf.get(group) ?? [];
+        const fates = new Set(this.#sentOf(letters).map((letter) => this.#fateOf(letter)));
+        // If none was sent, nothing is known of the cause either.
+        if (fates.has('through') || fates.size === 0) release(others);
+        else if (fates.has('cameBack') || fates.has('waits'))
+          for (const letter of others) this.#setAside.add(letter);
+        else undecided.push(...others);
+      }),
     );
+    const result = this.#canaryResult(this.#sentOf(canary), (Date.now() - startedMs) / 1000);
+    hooks.onCanary?.(result);
+    const isOpen = undecided.length > 0 && !hooks.signal.aborted;
+    if (isOpen && (await hooks.continueUndecided?.(result))) release(undecided);
+    if (hooks.signal.aborted) return this.#whyStop();
+    return released > 0 || rest.size === 0 ? undefined : whyNoneFollows(result);
+  }
 
-  const send = async (letters: Selected[]): Promise<void> => {
-    const prepared: { letter: Letter; sending: Sending }[] = [];
-    for (const selected of letters) {
-      const ready = await prepare(await inHand.read(selected));
-      if ('letter' in ready) prepared.push(ready);
-      else stillInvalid.add(selected.id);
+  #canaryResult(letters: Selected[], seconds: number): Canary {
+    return {
+      letters: letters.length,
+      cameBack: groupsOf(this.#recordsWith(letters, 'cameBack')).groups,
+      waits: groupsOf(this.#recordsWith(letters, 'waits')).groups,
+      undecided: letters.filter((letter) => this.#fateOf(letter) === 'unknown').length,
+      seconds,
+    };
+  }
+
+  async #send(letters: Selected[]): Promise<void> {
+    const { inHand, toSend, hooks, prepare } = this.#parts;
+    this.#sending += 1;
+    try {
+      const prepared: { letter: Letter; sending: Sending }[] = [];
+      for (const selected of letters) {
+        const ready = await prepare(await inHand.read(selected));
+        if ('letter' in ready) prepared.push(ready);
+        else this.#stillInvalid.add(selected.id);
+      }
+      const outcome = await sendAndDelete(inHand.session, prepared);
+      this.#outcomes.expect([...outcome.sent.values()].flatMap((id) => id ?? []));
+      for (const selected of letters) {
+        if (!outcome.sent.has(selected.id)) continue;
+        this.#sent.set(selected.id, outcome.sent.get(selected.id));
+        const row = this.#rows.get(selected.record.function) ?? [];
+        this.#rows.set(selected.record.function, row);
+        row.push(selected);
+      }
+      for (const [id, reason] of outcome.failed) this.#failed.push({ id, reason });
+      this.#undeleted.push(...outcome.undeleted);
+      this.#failuresInARow = outcome.failed.size === 0 ? 0 : this.#failuresInARow + outcome.failed.size;
+    } finally {
+      this.#sending -= 1;
     }
-    const outcome = await sendAndDelete(session, prepared);
-    outcomes.expect([...outcome.sent.values()].flatMap((id) => id ?? []));
-    for (const selected of letters) {
-      if (!outcome.sent.has(selected.id)) continue;
-      sent.set(selected.id, outcome.sent.get(selected.id));
-      const row = rows.get(selected.record.function) ?? [];
-      rows.set(selected.record.function, row);
-      row.push(selected);
-    }
-    for (const [id, reason] of outcome.failed) failed.push({ id, reason });
-    undeleted.push(...outcome.undeleted);
-    failuresInARow = outcome.failed.size === 0 ? 0 : failuresInARow + outcome.failed.size;
-    hooks.onSent?.(sent.size, toSend.length - setAside.size);
-  };
+    hooks.onSent?.(this.#sent.size, toSend.length - this.#setAside.size);
+  }
+
+  #fateOf({ id }: Selected): Fate {
+    return this.#outcomes.fateOf(this.#sent.get(id) ?? '');
+  }
+
+  #sentOf(letters: readonly Selected[]): Selected[] {
+    return letters.filter(({ id }) => this.#sent.has(id));
+  }
+
+  #recordsWith(letters: readonly Selected[], fate: Fate): DeskRecord[] {
+    return letters.flatMap((letter) =>
+      this.#fateOf(letter) === fate ? (this.#outcomes.recordOf(this.#sent.get(letter.id) ?? '') ?? []) : [],
+    );
+  }
+
+  async #settled(letters: readonly Selected[]): Promise<void> {
+    const { options, hooks } = this.#parts;
+    const ids = this.#sentOf(letters).map(({ id }) => this.#sent.get(id) ?? '');
+    await this.#outcomes.settled(ids, { signal: hooks.signal, waitSeconds: options.waitSeconds });
+  }
+
+  #whyStop(): string | undefined {
+    const { options, hooks } = this.#parts;
+    if (hooks.signal.aborted) return 'it was interrupted';
+    if (this.#outcomes.problem() !== undefined) return 'the outcomes of the messages could no longer be read';
+    const error = this.#errorOfRow(options.stopAfter);
+    if (error !== undefined) return `${options.stopAfter} in a row came back with the same error: ${error}`;
+    if (this.#failuresInARow >= maxFailuresInARow)
+      return `SQS refused ${this.#failuresInARow} messages in a row: ${this.#failed.at(-1)?.reason}`;
+    return undefined;
+  }
 
   /** The error that came back this many times in a row for one function. */
-  const errorOfRow = (length: number): string | undefined => {
-    for (const row of rows.values()) {
+  #errorOfRow(length: number): string | undefined {
+    for (const row of this.#rows.values()) {
       let inARow = 0;
       let last: string | undefined;
       for (const { id } of row) {
-        const record = outcomes.recordOf(sent.get(id) ?? '');
+        const record = this.#outcomes.recordOf(this.#sent.get(id) ?? '');
         const error = record?.state === 'letter' ? `${record.kind}: ${record.error}` : undefined;
         inARow = error !== undefined && error === last ? inARow + 1 : 1;
         last = error;
@@ -144,114 +288,20 @@ export const createReplayRun = ({ inHand, toSend, options, hooks, prepare }: Par
       }
     }
     return undefined;
-  };
+  }
 
-  const whyStop = (): string | undefined => {
-    if (signal.aborted) return 'it was interrupted';
-    if (outcomes.problem() !== undefined) return 'the outcomes of the messages could no longer be read';
-    const error = errorOfRow(options.stopAfter);
-    if (error !== undefined) return `${options.stopAfter} in a row came back with the same error: ${error}`;
-    if (failuresInARow >= maxFailuresInARow)
-      return `SQS refused ${failuresInARow} messages in a row: ${failed.at(-1)?.reason}`;
-    return undefined;
-  };
-
-  const settled = (letters: Selected[]): Promise<number> =>
-    outcomes.settled(
-      letters.filter(({ id }) => sent.has(id)).map(({ id }) => sent.get(id) ?? ''),
-      { signal, waitSeconds: options.waitSeconds },
-    );
-
-  /** Sends the canary. Returns what may follow and, if nothing may, why. */
-  const sendCanary = async (): Promise<{ rest: Selected[]; stop?: string | undefined }> => {
-    const canary = canaryOf(inHand.letters, options.canary);
-    const chosen = new Set(canary);
-    const startedMs = Date.now();
-    await send(canary);
-    await settled(canary);
-    const tried = canary.filter(({ id }) => sent.has(id));
-    const fates = Map.groupBy(tried, fateOf);
-    const result: Canary = {
-      letters: tried.length,
-      cameBack: groupsOf(recordsWith(tried, 'cameBack')).groups,
-      waits: groupsOf(recordsWith(tried, 'waits')).groups,
-      undecided: fates.get('unknown')?.length ?? 0,
-      seconds: (Date.now() - startedMs) / 1000,
-    };
-    hooks.onCanary?.(result);
-    const groupsWith = (...of: Fate[]) =>
-      new Set(of.flatMap((fate) => fates.get(fate) ?? []).map(({ group }) => group));
-    const good = groupsWith('through');
-    const bad = groupsWith('cameBack', 'waits');
-    const unknown = groupsWith('unknown');
-    const rest = inHand.letters.filter((letter) => !chosen.has(letter));
-    const isOpen = ({ group }: Selected) => unknown.has(group) && !good.has(group) && !bad.has(group);
-    for (const letter of rest) if (bad.has(letter.group) && !good.has(letter.group)) setAside.add(letter);
-    const goesOn =
-      !signal.aborted && rest.some(isOpen) && ((await hooks.continueUndecided?.(result)) ?? false);
-    if (failed.length === canary.length && canary.length > 0)
-      return { rest: [], stop: `SQS refused the canary: ${failed[0]?.reason}` };
-    // If the canary of a cause was not sent, nothing is known of that cause either.
-    const following = rest.filter(
-      (letter) => !setAside.has(letter) && (good.has(letter.group) || !isOpen(letter) || goesOn),
-    );
-    const stop = following.length > 0 || rest.length === 0 ? undefined : whyNoneFollows(result);
-    return { rest: following, stop: signal.aborted ? whyStop() : stop };
-  };
-
-  const perform = async (): Promise<string | undefined> => {
-    const tell = (): void => hooks.onOutcomes?.(countsOf(all));
-    const telling = setInterval(tell, tellMs);
-    try {
-      const { rest, stop } =
-        options.canary > 0 ? await sendCanary() : { rest: inHand.letters, stop: undefined };
-      if (stop !== undefined) return stop;
-      await paced(rest, {
-        ...{ rate: options.rate, signal },
-        stop: () => whyStop() !== undefined,
-        work: send,
-      });
-      const isOver = rest.every(({ id }) => sent.has(id) || stillInvalid.has(id) || isFailed(id));
-      const why = isOver ? undefined : whyStop();
-      await settled(inHand.letters);
-      return why;
-    } finally {
-      clearInterval(telling);
-      await outcomes.stop();
-      tell();
-    }
-  };
-
-  const isFailed = (wanted: string): boolean => failed.some(({ id }) => id === wanted);
-
-  const countsOf = (letters: Selected[]) => {
+  #countsOf(letters: readonly Selected[]): OutcomeCounts {
     const counts = { sent: 0, through: 0, cameBack: 0, waits: 0, unknown: 0, setAside: 0, notTried: 0 };
+    const failed = new Set(this.#failed.map(({ id }) => id));
     for (const letter of letters)
-      if (sent.has(letter.id)) {
+      if (this.#sent.has(letter.id)) {
         counts.sent += 1;
-        counts[fateOf(letter)] += 1;
-      } else if (setAside.has(letter)) counts.setAside += 1;
-      else if (!stillInvalid.has(letter.id) && !isFailed(letter.id)) counts.notTried += 1;
+        counts[this.#fateOf(letter)] += 1;
+      } else if (this.#setAside.has(letter)) counts.setAside += 1;
+      else if (!this.#stillInvalid.has(letter.id) && !failed.has(letter.id)) counts.notTried += 1;
     return counts;
-  };
-
-  return {
-    perform,
-    sentIds: (): string[] => [...sent.keys()],
-    counts: (): ReplayCounts => ({
-      ...countsOf(all),
-      byCause: [...Map.groupBy(all, ({ group }) => group)]
-        .map(([group, letters]) => ({ ...causeIn(group), ...countsOf(letters) }))
-        .sort((one, other) => other.sent - one.sent),
-      cameBackAs: groupsOf(recordsWith(all, 'cameBack')).groups,
-      waitFor: groupsOf(recordsWith(all, 'waits')).groups,
-      gone: gone.size,
-      stillInvalid: stillInvalid.size,
-      failed,
-      undeleted,
-    }),
-  };
-};
+  }
+}
 
 const whyNoneFollows = ({ letters, cameBack, waits, undecided }: Canary): string => {
   if (undecided > 0)
@@ -259,16 +309,6 @@ const whyNoneFollows = ({ letters, cameBack, waits, undecided }: Canary): string
   if (waits.length === 0 && cameBack.length > 0)
     return letters === 1 ? 'the canary came back' : 'every letter of the canary came back';
   return 'the canary waits, or came back';
-};
-
-/** Takes one letter of each cause in turn, up to `size`, and at least one of each cause. */
-const canaryOf = (letters: Selected[], size: number): Selected[] => {
-  const groups = [...Map.groupBy(letters, ({ group }) => group).values()];
-  const longest = Math.max(0, ...groups.map((each) => each.length));
-  const inTurn = Array.from({ length: Math.min(longest, size) }, (_, at) =>
-    groups.flatMap((each) => each[at] ?? []),
-  );
-  return inTurn.flat().slice(0, Math.max(size, groups.length));
 };
 
 type Pace<Item> = {
@@ -284,17 +324,54 @@ type Pace<Item> = {
 const parallel = 8;
 
 /** Processes items at an even pace, at most ten at a time. Finishes what has begun, also when it stops. */
-export const paced = <Item>(items: Item[], { rate, signal, stop, work }: Pace<Item>): Promise<void> => {
+const paced = <Item>(backlog: Backlog<Item>, { rate, signal, stop, work }: Pace<Item>): Promise<void> => {
   const size = Math.min(10, Math.max(1, Math.round(rate / 5)));
   const atPace = async function* () {
     let dueMs = performance.now();
-    for (const batch of chunksOf(items, size)) {
+    while (await backlog.hasMore()) {
       await sleep(Math.max(0, dueMs - performance.now()), undefined, { signal }).catch(() => {});
       if (signal.aborted || stop()) return;
-      yield batch;
+      yield backlog.take(size);
       // After a pause, such as a machine's sleep, it continues at the same pace and does not catch up.
       dueMs = Math.max(dueMs + (size / rate) * 1000, performance.now() - 1000);
     }
   };
   return inParallel(atPace(), work, parallel);
 };
+
+/** Items that are added while others are taken. */
+class Backlog<Item> {
+  readonly #items: Item[] = [];
+  #isClosed = false;
+  #changed = Promise.withResolvers<void>();
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  add(items: readonly Item[]): void {
+    for (const item of items) this.#items.push(item);
+    this.#notify();
+  }
+
+  take(most: number): Item[] {
+    return this.#items.splice(0, most);
+  }
+
+  /** No more are added. */
+  close(): void {
+    this.#isClosed = true;
+    this.#notify();
+  }
+
+  /** Waits while it is empty and not closed. */
+  async hasMore(): Promise<boolean> {
+    while (this.size === 0 && !this.#isClosed) await this.#changed.promise;
+    return this.size > 0;
+  }
+
+  #notify(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}

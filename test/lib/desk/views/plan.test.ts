@@ -3,6 +3,7 @@ import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
 import { shown } from '../../../../lib/desk/console/html/view.ts';
 import type { Plan, PlannedGroup } from '../../../../lib/desk/messages/replay/plan.ts';
 import type { ReplayCounts } from '../../../../lib/desk/messages/replay/run.ts';
+import { filterOptions } from '../../../../lib/desk/views/filter-options.ts';
 import { firstAction } from '../../../../lib/desk/views/letters.ts';
 import { endNote, outcomesText, planView, resultNotes, resultView } from '../../../../lib/desk/views/plan.ts';
 import type { ConnectionReport } from '../../../../lib/stage/connection/check.ts';
@@ -24,7 +25,7 @@ const facts = {
   replayedOften: 0,
 };
 const plan = (more: Partial<Plan>): Plan => ({
-  ...{ ...facts, send: [], notYet: [], uncertain: [], unknownSource: 0, ...more },
+  ...{ ...facts, send: [], notYet: [], uncertain: [], notChecked: [], unknownSource: 0, ...more },
 });
 const printed = (...given: Parameters<typeof planView>): string[] =>
   linesOf(planView(...given), { ...quietTerminal, width: 200 });
@@ -67,7 +68,7 @@ test('what is invalid is not sent, and leads to its correction', () => {
   const first = (kind: string) =>
     firstAction({ kind, error: '' }, { cause: '0a1b2c3d' }).map((block) => Object.keys(block || {})[0]);
   expect([first('invalid'), first('rejected')]).toEqual([
-    ['lead', 'links', 'action'],
+    ['lead', 'lead', 'links'],
     ['lead', 'action'],
   ]);
 });
@@ -105,10 +106,20 @@ test('what the probe cannot tell is said only where it reached the platform', ()
   expect([saysSo(true), saysSo(false)]).toEqual([true, false]);
 });
 
-test('invalid letters that were not read for the plan are counted', () => {
-  expect(printed(plan({ send: [group('invalid', 9)], unchecked: 2 }), undefined).join('\n')).toContain(
-    '2 invalid letters were not read for this plan. Before one is sent, its message is checked',
+test('what was not checked has a section of its own, and is in no other number', () => {
+  const notChecked = [group('invalid', 300), group('missing-credential', 20)];
+  const view = planView(plan({ send: [group('rejected', 9)], notChecked, unchecked: 320 }), undefined);
+  const lines = linesOf(view, { ...quietTerminal, width: 200 });
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      '9 will be sent',
+      '320 are not checked yet, and stay where they are',
+      'To check all of them: sis-relay letters replay --kind invalid,missing-credential',
+    ]),
   );
+  const html = String(shown(view));
+  expect(html).toContain('Check 320 letters');
+  expect(html.replace('Check 320 letters', '')).not.toMatch(/<button[^>]*>[^<]*\d/);
 });
 
 test('a function that is paused is told with the letters that would wait, and how it is resumed', () => {
@@ -167,4 +178,44 @@ test('what had no outcome when a person stopped the run is not put down to the f
   expect(toldOf('it was interrupted')).toContain('had no outcome yet when the run stopped');
   expect(toldOf('it was interrupted')).not.toContain('paused');
   expect(toldOf()).toContain('it may be paused');
+});
+
+test('a result says how the number of the plan became its own, and has one command for each thing to do', () => {
+  const ids = ['0a1b2c3d', '1a2b3c4d', '2a3b4c5d'];
+  const none = { ...group('rejected', 3), ...counts, sent: 0, through: 0 };
+  const more = { sent: 10, through: 10, setAside: 6, notTried: 6, gone: 1 };
+  const view = resultView(
+    {
+      counts: {
+        ...{ ...counts, ...more },
+        byCause: [
+          ...ids.map((cause) => ({ ...none, cause, notTried: 2 })),
+          ...ids.map((cause) => ({ ...none, cause: `${cause.slice(0, 7)}e`, setAside: 2 })),
+        ],
+      },
+      ...{ ended: 'stopped', stoppedBecause: 'it was interrupted' },
+    },
+    'letters replay --function grade-push',
+  );
+  const lines = linesOf(view, { ...quietTerminal, width: 200 });
+  expect(lines).toContain(
+    'Of 23 letters in the plan, 10 were sent; 6 were set aside, because the canary of their cause failed, 6 were not tried, 1 was gone.',
+  );
+  expect(lines.filter((line) => line.includes('sis-relay '))).toEqual([
+    'What to do about them: sis-relay letters groups --cause 0a1b2c3e,1a2b3c4e,2a3b4c5e',
+    'To send the 6 that were not tried: sis-relay letters replay --function grade-push',
+  ]);
+});
+
+test('a filter is shown as the options that select the same', () => {
+  const filter = {
+    kind: ['rejected' as const],
+    cause: ['1f2e3d4c', '5a6b7c8d'],
+    since: 0,
+    error: 'not found',
+    minReplays: 2,
+  };
+  expect(filterOptions(filter)).toBe(
+    "--kind rejected --cause 1f2e3d4c,5a6b7c8d --since 1970-01-01T00:00:00.000Z --error 'not found' --min-replays 2",
+  );
 });

@@ -180,18 +180,23 @@ describe('the plan', () => {
     expect(await lettersLeft(office)).toHaveLength(1);
   });
 
-  test('of very many, only some invalid messages are read for the plan; the others are checked when they are sent', async () => {
+  test('of very many, only some invalid messages are read for the plan; the others are in no number, and stay', async () => {
     const office = await offices.open();
     const failure = { kind: 'invalid' as const };
     await office.park([
       ...Array.from({ length: 10 }, () => ({ body: eventBody('grade-push', { grade: null }), failure })),
       { body: eventBody('grade-push'), failure },
+      ...many(1),
     ]);
     const few = { lookAtMost: 4 };
-    const { plan } = await replay(office, { dryRun: true, ...few });
-    expect([plan.notYet[0]?.letters, plan.send[0]?.letters, plan.unchecked]).toEqual([4, 7, 7]);
-    const { counts } = await replay(office, few);
-    expect(counts).toMatchObject({ sent: 1, stillInvalid: 6, notTried: 0 });
+    const { plan, counts } = await replay(office, few);
+    expect([plan.notYet[0]?.letters, plan.notChecked[0]?.letters, plan.unchecked]).toEqual([4, 7, 7]);
+    expect(plan.send).toMatchObject([{ kind: 'rejected', letters: 1 }]);
+    expect(counts).toMatchObject({ sent: 1, stillInvalid: 0, notTried: 0 });
+    // Who selects only such letters has all of them read.
+    const second = await replay(office, { ...few, filter: { kind: ['invalid'] } });
+    expect(second.plan).toMatchObject({ notYet: [{ letters: 10 }], send: [{ letters: 1 }], unchecked: 0 });
+    expect(second.counts).toMatchObject({ sent: 1, stillInvalid: 0, notTried: 0 });
     expect(await lettersLeft(office)).toHaveLength(10);
   });
 
@@ -283,6 +288,35 @@ describe('the canary', () => {
       { continueUndecided: async () => true },
     );
     expect(second).toMatchObject({ ended: 'done', counts: { sent: 4, unknown: 4 } });
+  });
+
+  test('takes the newest letter of a resource, for which the others would wait', async () => {
+    const office = await offices.open();
+    const bodies = [1, 2, 3].map((points) => eventBody('grade-push', { grade: { type: 'numeric', points } }));
+    // The newest was parked neither first nor last.
+    await office.park([bodies[0], bodies[2], bodies[1]].map((body = '') => ({ body })));
+    await replay(office, { canary: 1, waitSeconds: 0.1 });
+    expect(await bodiesIn(office)).toEqual([bodies[2]]);
+  });
+
+  test('of one cause does not hold the others', async () => {
+    const office = await offices.open();
+    await office.park([...many(3), ...many(3).map((each) => ({ ...each, function: 'enrollment-create' }))]);
+    // Nobody handles the other queue: its canary has no outcome.
+    const worker = office.work('grade-push');
+    const interrupt = new AbortController();
+    const { counts } = await replay(
+      office,
+      { canary: 2, waitSeconds: long },
+      {
+        signal: interrupt.signal,
+        onOutcomes: ({ through }, { isWaiting }) => {
+          if (through === 3 && isWaiting) interrupt.abort();
+        },
+      },
+    );
+    await worker.stop();
+    expect(counts).toMatchObject({ sent: 4, through: 3, unknown: 1, notTried: 2 });
   });
 
   test('has at least one letter of each cause, however many there are', async () => {
