@@ -416,7 +416,8 @@ const replayAllView = (groups: readonly Group[]): View => {
       text: `The quickest way, once the causes below are gone: one replay of ${count} with ${numberOf(sent.length)} causes. Each cause is tried with a few letters first.${leaves}`,
     },
     { lead: 'To replay all causes', command: 'letters replay' },
-    { action: '/replay', isHarmless: true, buttons: [{ text: `Plan a replay of ${count}` }] },
+    // The plan is about all letters, and says which of them can be sent.
+    { action: '/replay', isHarmless: true, buttons: [{ text: 'Plan one replay' }] },
   ];
 };
 
