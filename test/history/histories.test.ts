@@ -1,11 +1,10 @@
-// @module-tag long
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { histories } from '../../../history/history.ts';
-import { kept } from '../../../history/kept.ts';
-import { live } from '../../../history/live.ts';
+import { histories } from './history.ts';
+import { kept } from './kept.ts';
+import { live } from './live.ts';
 
-// The proof `prove` lives through as many histories as time allows; what it finds is kept in test/history/kept.ts.
+// The proof of delivery. `prove` lives through as many histories as time allows; what it finds is kept in kept.ts.
 const lives = 1_600;
 
 describe('never twice, never stale, never lost', () => {
@@ -13,7 +12,9 @@ describe('never twice, never stale, never lost', () => {
     expect((await live(history)).problems).toEqual([]);
   });
 
-  test('whatever is sent, repeated, delayed, replayed and corrected, and whoever dies in between', async () => {
+  test('whatever is sent, repeated, delayed, replayed and corrected, and whoever dies in between', {
+    tags: ['long'],
+  }, async () => {
     const reached = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {
