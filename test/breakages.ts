@@ -146,48 +146,6 @@ export const breakages: Breakage[] = [
     by: "const run = () => integration.run(message.data, context); if (!isDone) await run().catch((error) => { if (failureOf(error).kind !== 'rejected') throw error; return run(); });",
   },
   {
-    title: 'a replay is no new life',
-    file: 'lib/delivery/ledger/judge.ts',
-    code: 'entry.replays > replays && !isSameId(messageId, entry.messageId);',
-    by: 'entry.replays > replays && !isSameId(messageId, entry.messageId) && false;',
-  },
-  {
-    title: 'every replay counts as decided',
-    file: 'lib/delivery/ledger/judge.ts',
-    code: 'isReplay && entry.decidedMs !== undefined && entry.decidedMs >= item.busyUntilMs',
-    by: 'isReplay',
-  },
-  {
-    title: 'what was known before a claim is forgotten',
-    file: 'lib/delivery/ledger/ledger.ts',
-    code: 'return before ? withFields(free, fields, ({ done }) => ({ done, open: { ...before, isParked } })) : free;',
-    by: 'return withFields(free, fields, () => ({}));',
-  },
-  {
-    title: 'what a dead container has sent is thought to be settled with its lease',
-    file: 'lib/delivery/handle/attempt.ts',
-    code: 'limits.attemptTimeoutMs + limits.reserveMs + lateEffectMs;',
-    by: 'limits.attemptTimeoutMs + limits.reserveMs + 0 * lateEffectMs;',
-  },
-  {
-    title: 'an unanswered call is thought to be undone',
-    file: 'lib/delivery/handle/attempt.ts',
-    code: "calls.some((call) => call.mayHaveActed) ? 'unknown' : 'undone'",
-    by: "calls.some((call) => call.mayHaveActed) ? 'undone' : 'undone'",
-  },
-  {
-    title: 'a 503 is thought to come before the effect',
-    file: 'lib/platform/client/platform-error.ts',
-    code: 'return status >= 500 || status === 408;',
-    by: 'return (status >= 500 && status !== 503) || status === 408;',
-  },
-  {
-    title: 'crashes are not counted',
-    file: 'lib/delivery/ledger/judge.ts',
-    code: 'own.deaths >= maxDeaths',
-    by: 'own.deaths >= 1_000 * maxDeaths',
-  },
-  {
     title: 'a newer message supersedes before it is known to be done',
     file: 'lib/delivery/ledger/judge.ts',
     code: "holds: ({ every }) => every('superseded'),",
@@ -198,12 +156,6 @@ export const breakages: Breakage[] = [
     file: 'functions/grade-push.ts',
     code: 'fields: (given) => Object.keys(wanted(given)),',
     by: "fields: () => ['grade', 'comments', 'privateComments'],",
-  },
-  {
-    title: 'a message whose ending was not written leaves its queue',
-    file: 'lib/delivery/handle/attempt.ts',
-    code: 'if (await ledger.settle(taken, { ending, refusal, isParked })) return result;',
-    by: 'if ((await ledger.settle(taken, { ending, refusal, isParked })) || true) return result;',
   },
   {
     title: 'a claim that was written twice is taken for another’s',
@@ -240,40 +192,10 @@ export const breakages: Breakage[] = [
     by: 'if (partsOf(one).order !== partsOf(other).order) return false; if (identity === another) return true;',
   },
   {
-    title: 'a name is changed before anybody has looked for it',
-    file: 'lib/delivery/ledger/judge.ts',
-    code: 'open?.isNonRepeatable && !open.isParked',
-    by: 'open?.isNonRepeatable && !open.isParked && open.begunMs < 0',
-  },
-  {
     title: 'a copy of what nobody knows the outcome of is a duplicate',
     file: 'lib/delivery/ledger/judge.ts',
     code: "holds: ({ every }) => every('done', 'superseded'),",
     by: "holds: ({ every }) => every('done', 'superseded', 'copy'),",
-  },
-  {
-    title: 'what a dead container was about to change is forgotten',
-    file: 'lib/delivery/ledger/item.ts',
-    code: 'if (lock === undefined) return item;',
-    by: 'if (lock === undefined || lock.id !== lock.holder) return { ...item, lock: undefined };',
-  },
-  {
-    title: 'the letter of a redrive decides as a person does',
-    file: 'lib/delivery/handle/sqs-delivery.ts',
-    code: 'toldReplays(record) > 0 &&\n  !isRedriven(record);',
-    by: 'toldReplays(record) > 0;',
-  },
-  {
-    title: 'what a cache shows is written back over what was done',
-    file: 'lib/delivery/handle/stale-read.ts',
-    code: 'throw new StaleReadError(',
-    by: 'if (nowMs < 0) throw new StaleReadError(',
-  },
-  {
-    title: 'a restored platform keeps a grade waiting for ever',
-    file: 'lib/delivery/handle/stale-read.ts',
-    code: 'entry.decidedMs - begunMs >= believedAfterMs;',
-    by: 'entry.decidedMs - begunMs < 0;',
   },
   {
     title: 'a title is free while its line item may not be renamed yet',

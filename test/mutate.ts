@@ -6,11 +6,12 @@ import { optionsOf } from './options.ts';
 // `npm run proofs -- --only mutate`: changes what decides a message's fate in one place after the other, and runs its unit tests each time. A change
 // that no test sees survives. `-- --only ledger` changes the groups alone with that in their name; those of `fate` decide it by themselves.
 
+const histories = 'test/history/histories.test.ts';
 const seenByLedger = {
   tests: ['judge', 'table', 'ledger', 'room', 'size'].map(
     (name) => `test/lib/delivery/ledger/${name}.test.ts`,
   ),
-  slow: ['test/lib/delivery/ledger/ledger.property.test.ts', 'test/lib/delivery/handle/attempt.test.ts'],
+  slow: [histories, 'test/lib/delivery/handle/attempt.test.ts'],
 };
 
 /**
@@ -36,6 +37,7 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
   'fate, delivery': {
     change: ['settle', 'wait-or-park'].map((name) => `lib/delivery/handle/${name}.ts`),
     tests: ['test/lib/delivery/handle/*.test.ts'],
+    slow: [histories],
   },
   delivery: {
     change: [
@@ -49,6 +51,7 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
       'test/lib/delivery/letters/letter-file.test.ts',
       'test/lib/message/backoff.test.ts',
     ],
+    slow: [histories],
   },
   'platform/auth': {
     change: ['auth/auth', 'auth/id-key', 'client/authentication'].map((name) => `lib/platform/${name}.ts`),

@@ -12,13 +12,12 @@ import { writtenRefusal } from '../../../../lib/delivery/handle/verify-attempt.t
 import type { Digest } from '../../../../lib/delivery/ledger/digest.ts';
 import { emptyItem } from '../../../../lib/delivery/ledger/item.ts';
 import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
-import { createLedgerTable, type LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
-import { type DeadLetter, nowhere, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
+import type { LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
+import { type DeadLetter, nowhere } from '../../../../lib/delivery/letters/dead-letter.ts';
 import type { BackoffLimits } from '../../../../lib/message/backoff.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import type { Priority } from '../../../../lib/message/priority.ts';
 import { ownText, safe } from '../../../../lib/message/safe-text.ts';
-import { identityOf } from '../../../../lib/message/version.ts';
 import type { CallContext, Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged } from '../../../../lib/platform/client/operation.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
@@ -29,14 +28,12 @@ import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.t
 import type { MessageReport } from '../../../../lib/runtime/telemetry/observe.ts';
 import { noticeOf } from '../../../envelopes.ts';
 import { createTableModel } from '../../../history/table.ts';
-import { tablesForTests } from '../../../local/aws/for-tests.ts';
 import { freeTurn, unpaced } from '../../platform/pace/unpaced.ts';
 import { servicesForTests } from './services-for-tests.ts';
 
 type Data = { say: string; orgUnitId?: number; gradeObjectId?: number; userId?: number };
 const second = 1_000;
 const hour = 3_600 * second;
-const day = 24 * hour;
 const visibilityMs = 720 * second;
 
 const putThing = acknowledged({
@@ -252,8 +249,6 @@ const die = async (records: SQSRecord[], more: Partial<Integration<Data>> = {}) 
 const outcomes = () => reports.map(({ outcome, kind }) => (kind ? `${outcome} ${kind}` : outcome));
 
 describe('the turn of a message', () => {
-  const noTurn = async () => ({ turn: undefined, seconds: 42 });
-
   test('is waited for before its claim, for as long as an attempt still fits in', async () => {
     const asked: unknown[] = [];
     const turn: TurnAsked = async (priority, { untilMs }) => {
@@ -292,13 +287,6 @@ describe('the turn of a message', () => {
     expect(classes).toEqual(['bulk', 'urgent']);
   });
 
-  test('that does not come leaves everything as it is, and the message comes back for it', async () => {
-    await container(well, { turn: noTurn })(recordOf('a'));
-    expect([story, resources, letters]).toEqual([[], [], []]);
-    expect(outcomes()).toEqual(['waiting']);
-    expect(delays).toEqual([{ messageId: 'sqs a 0', receiptHandle: 'a', seconds: 42 }]);
-  });
-
   test('is for others, and for it alone afterwards, where the function died on it: time is left for that', async () => {
     await die([recordOf('a')]);
     const asked: unknown[] = [];
@@ -327,58 +315,15 @@ describe('the turn of a message', () => {
   });
 });
 
-describe('a message on which the function died', () => {
-  test('is sent again when all others of its batch are done, and each after the one before', async () => {
-    await die([recordOf('b'), recordOf('d')]);
-    await container()(recordOf('a'), recordOf('b'), recordOf('c'), recordOf('d'));
-    expect(story).toEqual([
-      ...['run a', 'run c', 'done a', 'done c'],
-      ...['run b', 'done b', 'run d', 'done d'],
-    ]);
-    expect(outcomes()).toEqual(['done', 'done', 'done', 'done']);
-  });
-
-  test('is parked as crashed after the third time, and its batch’s others go on', async () => {
-    for (let times = 0; times < 3; times += 1) await die([recordOf('a')]);
-    const response = await container()(recordOf('a'), recordOf('b'));
-    expect(response).toEqual({ batchItemFailures: [] });
-    expect(outcomes().sort()).toEqual(['done', 'parked crashed']);
-    expect(story.toSorted()).toEqual(['done b', 'open a', 'run b']);
-    expect(letters.map(({ failure }) => failure?.message)).toEqual([
-      'The function died three times while it handled this message',
-    ]);
-  });
-});
-
 describe('a message that the ledger holds back', () => {
-  test('waits without a failure while another attempt holds the lock, and asks soon', async () => {
-    void container(never)(recordOf('a'));
-    await new Promise(setImmediate);
-    story = [];
-    const response = await container()(recordOf('a'));
-    expect(response.batchItemFailures).toHaveLength(1);
-    expect(delays.map(({ seconds }) => seconds)).toEqual([2]);
-    expect(outcomes()).toEqual(['waiting']);
-    expect(reports[0]?.reason).toContain('Another attempt on the same resource');
-    expect(story).toEqual([]);
+  test('waits while the ledger does not answer, and is not sent, nor a letter, however long that lasts', async () => {
+    const down = () => Promise.reject(Object.assign(new Error('no'), { $metadata: {} }));
+    const backoff = { minimumSeconds: 5, maximumSeconds: 1_800, random: () => 0 };
+    await container(well, { table: table({ take: down, release: down }), backoff })(received(60, 25 * hour));
+    expect(outcomes()).toEqual(['waiting unavailable']);
+    expect(delays.map(({ seconds }) => seconds)).toEqual([900]);
+    expect([story, letters]).toEqual([[], []]);
   });
-
-  test.each([
-    [1, 0, 5],
-    [60, 25 * hour, 900],
-  ])(
-    'waits while the ledger does not answer, and is not sent; after %i receipts and %i ms it is hidden for %i s, and no letter',
-    async (receipts, waitedMs, seconds) => {
-      const down = () => Promise.reject(Object.assign(new Error('no'), { $metadata: {} }));
-      const backoff = { minimumSeconds: 5, maximumSeconds: receipts === 1 ? 5 : 1_800, random: () => 0 };
-      await container(well, { table: table({ take: down, release: down }), backoff })(
-        received(receipts, waitedMs),
-      );
-      expect(outcomes()).toEqual(['waiting unavailable']);
-      expect(delays.map((delay) => delay.seconds)).toEqual([seconds]);
-      expect([story, letters]).toEqual([[], []]);
-    },
-  );
 
   test.each([
     ['resource', { resource: () => lost() }],
@@ -411,90 +356,32 @@ describe('a message that the ledger holds back', () => {
     expect(outcomes()).toEqual(['waiting', 'done']);
   });
 
-  test('whose lock could not be given back as too little time was left waits, and is no letter', async () => {
-    const slow = table({
-      take: async (resource, taking) => {
-        nowMs += 16 * second;
-        return model.take(resource, taking);
-      },
-      replace: async () => Promise.reject(new Error('no')),
-    });
-    const backoff = { minimumSeconds: 5, maximumSeconds: 1_800, random: () => 0 };
-    await container(well, { table: slow, backoff })(received(200, 25 * hour));
-    expect(outcomes()).toEqual(['waiting unavailable']);
-    expect(delays.map(({ seconds }) => seconds)).toEqual([900]);
-    expect([story, letters]).toEqual([[], []]);
-  });
-
-  test('whose outcome could not be recorded is parked when it can be', async () => {
+  const refuse = async () => {
+    throw new MessageFailure('rejected', safe`not this one`);
+  };
+  test.each([
+    ['whose lock could not be given back as too little time was left', 16, well, 'waiting unavailable'],
+    ['whose outcome could not be recorded', 0, refuse, 'waiting rejected'],
+  ])('%s waits, and is no letter until it can be', async (_, slowSeconds, run, outcome) => {
     let isDown = true;
     const its = table({
-      replace: async (...change) => {
-        if (isDown) throw new Error('no');
-        return table().replace(...change);
+      take: async (resource, taking) => {
+        nowMs += slowSeconds * second;
+        return model.take(resource, taking);
       },
+      replace: async (...change) => (isDown ? lost() : table().replace(...change)),
     });
-    const refuse = async () => {
-      throw new MessageFailure('rejected', safe`not this one`);
-    };
     const backoff = { minimumSeconds: 5, maximumSeconds: 1_800, random: () => 0 };
-    const handle = container(refuse, { table: its, backoff });
-    const older = { id: 'older', time: '2026-03-01T09:00:00Z' };
-    await handle(received(60, 25 * hour));
-    expect(outcomes()).toEqual(['waiting rejected']);
+    const handle = container(run, { table: its, backoff });
+    await handle(received(200, 25 * hour));
+    expect(outcomes()).toEqual([outcome]);
     expect(delays.map(({ seconds }) => seconds)).toEqual([900]);
     expect(letters).toEqual([]);
+    if (slowSeconds > 0) return;
     nowMs += 720 * second;
-    await container()(recordOf('a', older));
     isDown = false;
-    await handle(Object.assign(received(61, 25 * hour), { attributes: recordOf('a').attributes }));
-    await container()(recordOf('a', older));
-    expect(outcomes()).toEqual(['waiting rejected', 'waiting', 'parked rejected', 'waiting']);
-  });
-});
-
-test('a message that is older than one whose outcome nobody knows waits, and says for what', async () => {
-  await die([recordOf('a')]);
-  await container()(recordOf('a', { id: 'older', time: '2026-03-01T09:00:00Z' }));
-  expect(outcomes()).toEqual(['waiting']);
-  expect(reports[0]?.reason).toContain('A newer message about the same resource has no outcome yet');
-  expect(story).toEqual([]);
-});
-
-describe('an older message', () => {
-  const dynamodb = tablesForTests('ledger');
-  const newer = { id: 'newer', time: '2026-03-01T11:00:00Z' };
-  const graded = { resource: () => 'try-out/the grade' };
-
-  test('is superseded within 5 seconds after a newer one was done in another container', async () => {
-    // Each with a client, a ledger and locks of its own, over the same table of DynamoDB.
-    const own = () => ({
-      ...graded,
-      table: createLedgerTable({ dynamodb: dynamodb.client(), table: 'ledger', nowMs: () => nowMs }),
-    });
-    const [begun, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const run = () => {
-      begun.resolve();
-      return answered.promise;
-    };
-    const working = container(run, own())(recordOf('8', newer));
-    await begun.promise;
-    const waiting = container(well, own());
-    await waiting(recordOf('7'));
-    answered.resolve();
-    await working;
-    const [delay] = delays;
-    expect(delay?.seconds).toBeLessThan(5);
-    nowMs += (delay?.seconds ?? 0) * second;
-    await waiting(recordOf('7'));
-    expect(outcomes()).toEqual(['waiting', 'done', 'superseded']);
-    expect(story).not.toContain('run 7');
-  });
-
-  test('is superseded at once if the newer one was done before it came', async () => {
-    await container(well, graded)(recordOf('8', newer));
-    await container(well, graded)(recordOf('7'));
-    expect(outcomes()).toEqual(['done', 'superseded']);
+    await handle(Object.assign(received(201, 25 * hour), { attributes: recordOf('a').attributes }));
+    expect([outcomes().at(-1), letters.length]).toEqual(['parked rejected', 1]);
   });
 });
 
@@ -605,54 +492,12 @@ describe('a message that must not be sent twice and left no outcome', () => {
       `${since}: something is there that may be its effect`,
     ],
     ['waits', new MessageFailure('unavailable', safe`down`), 'waiting unavailable', [look, 'open a'], 'down'],
-    [
-      'is for a person to decide as well',
-      new MessageFailure('missing-permission', safe`may not read`),
-      'parked uncertain',
-      [look, 'open a'],
-      `${since}: may not read`,
-    ],
   ])('%s, where to look for it ends with %s', async (_, found, outcome, happened, reason) => {
     await die([recordOf('a')], { repeatable: false });
     await container(well, looking(found))(recordOf('a'));
     expect(outcomes()).toEqual([outcome]);
     expect(story).toEqual(happened);
     expect(reports[0]?.reason).toBe(reason);
-  });
-
-  test('tells in its letter what to look for, and is sent when that letter is replayed', async () => {
-    await die([recordOf('a')], { repeatable: false });
-    const handle = container(well, looking('unclear'));
-    await handle(recordOf('a'));
-    expect(letters[0]?.failure?.remedy).toBe(
-      'On the platform, look for a thing since 2026-03-01T12:00:00.000Z. If there is none, replay this letter. If there is one, discard it.',
-    );
-    story = [];
-    await handle(recordOf('a', { replays: 1, kind: 'unavailable' }));
-    expect(story).not.toContain('run a');
-    await handle(recordOf('a', { replays: 1, kind: 'uncertain' }));
-    expect(story).toContain('run a');
-    expect(outcomes()).toEqual(['parked uncertain', 'parked uncertain', 'done']);
-  });
-
-  test('is parked at once where its integration cannot look', async () => {
-    await die([recordOf('a')], { repeatable: false });
-    await container(well, { repeatable: false })(recordOf('a'));
-    expect(outcomes()).toEqual(['parked uncertain']);
-    expect(letters[0]?.failure).toMatchObject({
-      message: 'An attempt since 2026-03-01T12:00:00.000Z left no outcome: the platform does not show it',
-      remedy: expect.stringMatching(
-        /^On the platform, look for its effect since 2026-03-01T12:00:00.000Z\. If there is none, replay/,
-      ),
-    });
-  });
-
-  test('is asked of its data where its integration takes messages of both kinds', async () => {
-    const more = { repeatable: ({ say }: Data) => say === 'a' };
-    await die([recordOf('a'), recordOf('b')], more);
-    await container(well, more)(recordOf('a'), recordOf('b'));
-    expect(story.filter((each) => each.startsWith('run'))).toEqual(['run a']);
-    expect(outcomes().sort()).toEqual(['done', 'parked uncertain']);
   });
 
   test.each([
@@ -714,74 +559,6 @@ describe('a message that must not be sent twice and left no outcome', () => {
   });
 });
 
-describe('what was created without an answer, on a resource of which others change something', () => {
-  const unanswered = async (_: string, context: IntegrationContext) => {
-    act(context);
-    const operation = { ...putThing, repeatable: false };
-    throw new PlatformError({ operation, call: safe`POST /things`, message: safe`failed`, sent: true });
-  };
-  const resource = () => 'try-out/shared';
-  const creating: Partial<Integration<Data>> = {
-    ...{ resource, repeatable: false, fields: ({ say }) => [`created/${say}`] },
-    verify: {
-      subject: () => 'it',
-      isHiddenBy: (field) => field.endsWith('/Name'),
-      look: async () => 'absent',
-    },
-  };
-  const changing = (setting: string): Partial<Integration<Data>> => ({
-    ...{ resource, fields: ({ say }) => [`object/${say}/${setting}`] },
-  });
-  const runs = () => story.filter((each) => each.startsWith('run'));
-
-  test('is looked for before anything is changed there: the change waits, and says for what', async () => {
-    await container(unanswered, creating)(recordOf('a'));
-    nowMs += 60 * second;
-    await container(well, changing('Name'))(recordOf('b'));
-    expect(reports.at(-1)).toMatchObject({
-      outcome: 'waiting',
-      reason: 'It must be looked up first whether something was created on the same resource',
-    });
-    nowMs += second;
-    await container(well, { ...creating, verify: { subject: () => 'it', look: async () => 'found' } })(
-      recordOf('a'),
-    );
-    await container(well, changing('Name'))(recordOf('b'));
-    expect(outcomes()).toEqual(['waiting uncertain', 'waiting', 'done', 'done']);
-    expect(runs()).toEqual(['run a', 'run b']);
-  });
-
-  test.each([
-    ['may be what was changed since: that is for a person', 'Name', 'parked uncertain', ['run a', 'run b']],
-    ['is not what was changed since: it is created', 'Points', 'done', ['run a', 'run b', 'run a']],
-  ])('and which is a letter, as no look could tell, %s', async (_, setting, outcome, ran) => {
-    await container(unanswered, creating)(recordOf('a'));
-    nowMs += 61 * second;
-    const cannotLook = { ...creating, verify: { subject: () => 'it', look: async () => 'unclear' as const } };
-    await container(well, cannotLook)(recordOf('a'));
-    letters = [];
-    nowMs += 61 * second;
-    await container(well, changing(setting))(recordOf('b'));
-    await container(well, creating)(recordOf('a'));
-    expect(outcomes()).toEqual(['waiting uncertain', 'parked uncertain', 'done', outcome]);
-    expect(runs()).toEqual(ran);
-    if (outcome === 'done') return;
-    expect(letters[0]?.failure?.message).toMatch(
-      /left no outcome .*: it is not there as it was sent, and may have been changed there since$/,
-    );
-    await container(well, creating)(recordOf('a', { replays: 1, kind: 'uncertain' }));
-    expect(outcomes().at(-1)).toBe('done');
-    expect(runs()).toEqual([...ran, 'run a']);
-  });
-
-  test('keeps nobody from creating something else', async () => {
-    await container(unanswered, creating)(recordOf('a'));
-    nowMs += 60 * second;
-    await container(well, creating)(recordOf('b'));
-    expect(outcomes()).toEqual(['waiting uncertain', 'done']);
-  });
-});
-
 test('a message for whose change the ledger has no room is a letter that says so, and is sent when somebody who has looked replays it', async () => {
   const shared = {
     repeatable: false,
@@ -816,97 +593,6 @@ test('a message for whose change the ledger has no room is a letter that says so
   expect(outcomes()).toEqual(['parked uncertain', 'done', 'done']);
 });
 
-describe('a letter of which nobody knows whether it was done', () => {
-  const operation = { ...putThing, repeatable: false };
-  const unanswered = async (_: string, context: IntegrationContext) => {
-    act(context);
-    throw new PlatformError({ operation, call: safe`POST /things`, message: safe`failed`, sent: true });
-  };
-  const once = { repeatable: false };
-  const lookingIn = (found: 'found' | 'absent' | 'unclear'): Partial<Integration<Data>> => ({
-    ...once,
-    verify: { subject: () => 'it', look: async () => found },
-  });
-  const runs = () => story.filter((each) => each === 'run a').length;
-
-  /** As SQS' own redrive sends it back: under an id of its own, with all that the letter has beside its body. */
-  const redriven = (times: number) => {
-    const letter = letters.at(-1);
-    if (letter === undefined) throw new Error('There is no letter.');
-    const { MessageBody, MessageAttributes } = sqsMessageOf(letter);
-    const messageAttributes = Object.fromEntries(
-      Object.entries(MessageAttributes).map(([name, { DataType, StringValue }]) => [
-        name,
-        { dataType: DataType, stringValue: StringValue },
-      ]),
-    );
-    return Object.assign(recordOf('a'), {
-      ...{ messageId: `redriven ${times}`, body: MessageBody, messageAttributes },
-    });
-  };
-  /** As the SIS sends it once more. */
-  const sentAgain = (times: number) => Object.assign(recordOf('a'), { messageId: `sent again ${times}` });
-
-  describe.each([
-    ['is sent back by SQS’ own redrive', redriven, 0],
-    ['was discarded, and whose event the SIS sends again', sentAgain, hour],
-  ])('and which %s', (_, comeAgain, afterMs) => {
-    const toLetter = async (more: Partial<Integration<Data>>) => {
-      await container(unanswered, more)(recordOf('a'));
-      nowMs += 61 * second;
-      if (letters.length === 0) await container(unanswered, more)(received(30, 24 * hour));
-      expect([letters.length, runs()]).toEqual([1, outcomes().length]);
-      nowMs += afterMs;
-      [story, reports] = [[], []];
-    };
-
-    test('is a letter again where nobody can look for it, however often it comes', async () => {
-      await toLetter(once);
-      for (const times of [1, 2, 3]) {
-        await container(well, once)(comeAgain(times));
-        nowMs += afterMs;
-      }
-      expect(outcomes()).toEqual(Array(3).fill('parked uncertain'));
-      expect([letters.length, runs()]).toEqual([4, 0]);
-    });
-
-    test.each([
-      ['is seen to be done', 'found', 0],
-      ['is sent, as it is not there', 'absent', 1],
-    ] as const)('%s, once', async (_what, found, sent) => {
-      const more = { ...once, verify: { subject: () => 'it', look: async () => found } };
-      await toLetter(once);
-      await container(well, more)(comeAgain(1));
-      await container(well, more)(comeAgain(2));
-      expect(outcomes()).toEqual(['done', 'duplicate']);
-      expect(runs()).toBe(sent);
-    });
-
-    test('is sent again, once, where that does no harm', async () => {
-      await toLetter({});
-      await container()(comeAgain(1));
-      nowMs += 3 * hour;
-      await container()(comeAgain(2));
-      expect([outcomes(), runs()]).toEqual([['done', 'duplicate'], 1]);
-    });
-  });
-
-  test('is waited for by what the SIS sends again as long as the first may come back, and is not sent beside it', async () => {
-    const more = lookingIn('absent');
-    await container(unanswered, more)(recordOf('a'));
-    nowMs += 30 * second;
-    await container(well, more)(sentAgain(1));
-    nowMs += 31 * second;
-    await container(well, more)(recordOf('a'));
-    await container(well, more)(sentAgain(1));
-    expect(outcomes()).toEqual(['waiting uncertain', 'waiting', 'done', 'duplicate']);
-    expect([reports[1]?.reason, runs()]).toEqual([
-      'Another delivery of this event has no outcome yet. The message waits for it',
-      2,
-    ]);
-  });
-});
-
 describe('what the platform said when no outcome was left', () => {
   const silent = (refused: RefusedCall | undefined) => async (_: string, context: IntegrationContext) => {
     act(context);
@@ -936,44 +622,6 @@ describe('what the platform said when no outcome was left', () => {
     });
   });
 
-  test('is beside what stops everybody from looking, which a person has to mend first', async () => {
-    await container(silent({ status: 500, ...words }), once)(recordOf('a'));
-    const look = async () => {
-      throw new MessageFailure('credentials', safe`The key is wrong`, { remedy: 'Mend the key.' });
-    };
-    nowMs += day;
-    await container(well, { ...once, verify: { subject: () => 'a thing', look } })(received(21, day));
-    expect(letters[0]?.failure).toMatchObject({
-      kind: 'credentials',
-      remedy:
-        'Mend the key. Before it is sent again, a thing is looked up. The message waited for 24 h. When the cause is gone, replay this letter.',
-    });
-  });
-
-  test('outlives a day in which nobody can look', async () => {
-    await container(silent({ status: 500, ...words }), once)(recordOf('a'));
-    const look = async () => {
-      const read = { ...putThing, method: 'GET', repeatable: true } as const;
-      throw new PlatformError({
-        ...{ operation: read, call: safe`GET /things`, message: safe`failed`, sent: true },
-        refused: { status: 503, title: 'Maintenance', retryAfterSeconds: 77 },
-      });
-    };
-    const looking = { ...once, verify: { subject: () => 'a thing', look } };
-    nowMs += 61 * second;
-    await container(well, looking)(recordOf('a'));
-    expect(delays.at(-1)?.seconds).toBeGreaterThanOrEqual(77);
-    nowMs += day;
-    await container(well, looking)(received(21, day));
-    expect(outcomes()).toEqual(['waiting uncertain', 'waiting unavailable', 'parked unavailable']);
-    expect(story.filter((each) => each === 'run a')).toHaveLength(1);
-    expect(letters[0]?.failure).toMatchObject({
-      ...{ kind: 'unavailable', status: 500, ...words, operation: 'POST /things' },
-      message:
-        'The platform answered GET /things with 503. An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500)',
-    });
-  });
-
   test('is written whole where it just fits, and cut where it is longer by one', () => {
     const refusal = (length: number) =>
       writtenRefusal({
@@ -984,79 +632,6 @@ describe('what the platform said when no outcome was left', () => {
     expect(refusal(room)).toHaveLength(600);
     expect(JSON.parse(refusal(room)).detail).toHaveLength(400);
     expect(JSON.parse(refusal(room + 1)).detail).toHaveLength(300);
-  });
-
-  test('is bounded, whatever the platform says, and still tells the status and the call', async () => {
-    const texts: string[] = [];
-    const its = table({
-      replace: async (resource, expectedLockId, item) => {
-        const { refusal } = Object.values(item.fields)[0]?.open ?? {};
-        if (refusal !== undefined) texts.push(refusal);
-        return model.replace(resource, expectedLockId, item);
-      },
-    });
-    for (const [at, sign] of ['x', '"', '\u0000', '😀'].entries()) {
-      const long = sign.repeat(2_000);
-      const refused = { status: 500, type: long.slice(0, 100), title: long.slice(0, 200), detail: long };
-      const handle = container(silent({ ...refused, requestId: long.slice(0, 200) }), {
-        ...once,
-        table: its,
-      });
-      await handle(recordOf(`${at}`));
-    }
-    expect(texts).toHaveLength(4);
-    for (const text of texts) {
-      expect(text.length).toBeLessThanOrEqual(600);
-      expect(text.isWellFormed()).toBe(true);
-      expect(JSON.parse(text)).toMatchObject({
-        status: 500,
-        operation: 'POST /things',
-        type: expect.any(String),
-      });
-    }
-  });
-});
-
-describe('a resource', () => {
-  test('fits DynamoDB’s 2,048 bytes however long it is, keeps its first word, and stays apart from every other', async () => {
-    const says = [
-      'x'.repeat(512),
-      'é'.repeat(512),
-      '한'.repeat(512),
-      'x'.repeat(5_000),
-      `${'x'.repeat(5_000)}y`,
-    ];
-    await container()(...says.map((say, at) => recordOf(say, { id: `${at}` })));
-    expect(new Set(resources).size).toBe(says.length);
-    for (const resource of resources) {
-      expect(Buffer.byteLength(resource)).toBeLessThanOrEqual(2_048);
-      expect(resource).toMatch(/^try-out\//);
-    }
-  });
-
-  test('of two messages that must not be sent twice is shared by none whose source and id are joined alike', async () => {
-    const resource: Integration<Data>['resource'] = (_, message) => `try-out/${identityOf(message)}`;
-    const handle = container(well, { repeatable: false, resource });
-    await handle(recordOf('a', { source: '/sis dept', id: '7' }));
-    await handle(recordOf('a', { source: '/sis', id: 'dept 7' }));
-    await handle(recordOf('a', { source: '/sis dept', id: '7', time: '2026-02-20T10:00:00Z' }));
-    expect(outcomes()).toEqual(['done', 'done', 'duplicate']);
-    expect(new Set(resources)).toEqual(new Set(['try-out/%2Fsis%20dept/7', 'try-out/%2Fsis/dept%207']));
-  });
-
-  test('may be shared by two integrations, of which the newer message holds, in both directions', async () => {
-    const resource = () => 'try-out/shared';
-    const [create, remove] = ['try-out', 'try-in'].map((name) => container(well, { name, resource }));
-    const at = (time: string, name: string, id = time) =>
-      recordOf(name, { id, time, type: `sis.${name}.v1` });
-    await create!(at('2026-03-01T10:00:00Z', 'try-out'));
-    nowMs += hour;
-    await remove!(at('2026-03-01T11:00:00Z', 'try-in'));
-    nowMs += hour;
-    await create!(at('2026-03-01T10:30:00Z', 'try-out'));
-    // The same event of both, at one time: two messages all the same.
-    await create!(Object.assign(at('2026-03-01T11:00:00Z', 'try-out'), { messageId: 'x' }));
-    expect(outcomes()).toEqual(['done', 'done', 'superseded', 'done']);
   });
 });
 
@@ -1113,12 +688,12 @@ describe('what becomes of a message in one attempt', () => {
       nowMs = untilMs;
       return { turn: undefined, seconds: 42 };
     };
-    const { platform } = servicesWith({ turn });
-    expect(await attempted(recordOf('a'), well, { services: { platform } })).toEqual({
+    const { platform, ledger } = servicesWith({ turn });
+    expect(await attempted(recordOf('a'), well, { services: { platform, ledger } })).toEqual({
       ...{ ...read, outcome: 'waiting', seconds: 42, turn: 'pace', turnMs: 9 * second },
       reason: 'The rate limiter did not admit the call in this invocation. The message comes back for it',
     });
-    expect([story, told]).toEqual([[], [['normal', 9 * second]]]);
+    expect([story, resources, told]).toEqual([[], [], [['normal', 9 * second]]]);
   });
 
   test('is not that it has waited where its turn comes at once, however busy its container is', async () => {
@@ -1162,17 +737,6 @@ describe('what becomes of a message in one attempt', () => {
         remedy:
           'Replay it with `sis-relay letters replay` or from the console. They send the message from the bucket. If it was not kept there, have the producer send it again, and discard this letter.',
       },
-    });
-  });
-
-  test('is that it is a copy, and of which, where that was done', async () => {
-    const services = { ledger: servicesWith({}).ledger };
-    await attempted(recordOf('a'), well, { services });
-    const copy = Object.assign(recordOf('a'), { messageId: 'sent again' });
-    expect(await attempted(copy, well, { services })).toEqual({
-      ...read,
-      outcome: 'duplicate',
-      of: 'sqs a 0',
     });
   });
 

