@@ -22,6 +22,8 @@ const entrySchema = z.object({
   command: z.string(),
   reason: z.string().optional(),
   filter: z.record(z.string(), z.unknown()).optional(),
+  secret: z.string().optional(),
+  file: z.string().optional(),
   counts: z.record(z.string(), z.number()).optional(),
   letters: z.array(z.string()).default([]),
 });
@@ -36,7 +38,10 @@ export type AuditedCommand = {
   at: string;
   /** Undefined: it has not ended, or was cut off. */
   endedAt: string | undefined;
+  /** What it was about. */
   filter: object | undefined;
+  secret: string | undefined;
+  file: string | undefined;
   /** The counts of its end; if there is no end, of its beginning. */
   counts: Record<string, number>;
   /** The letters or messages that it was meant for, and those that it was done to. */
@@ -212,19 +217,21 @@ export async function* objectsSince(
 type Line = z.infer<typeof entrySchema> & Pick<Required<ReadOptions>, 'isWanted'>;
 
 const note = (commands: Map<string, AuditedCommand>, object: EntryObject, line: Line): void => {
-  const { who: said, caller, command, reason: why, filter, counts, letters, isWanted } = line;
+  const { who: said, caller, command, reason: why, filter, secret, file, counts, letters, isWanted } = line;
   const actor = actorIn(said, caller);
   const who = actor.startsWith(said) ? actor : `${actor} (as ${said})`;
   const at = timeOf(object, line.at);
   const { id, isEnd } = object;
   const entry = commands.get(commandOf(object)) ?? {
-    ...{ id, command, who, why, at, endedAt: undefined, filter, counts: {} },
+    ...{ id, command, who, why, at, endedAt: undefined, filter, secret, file, counts: {} },
     ...{ meant: new Set<string>(), did: new Set<string>() },
   };
   commands.set(commandOf(object), entry);
   // Entries come in any order, and further parts of an entry have only its letters.
   entry.why ??= why;
   entry.filter ??= filter;
+  entry.secret ??= secret;
+  entry.file ??= file;
   if (counts && (isEnd || entry.endedAt === undefined)) entry.counts = counts;
   if (at < entry.at) entry.at = at;
   if (isEnd && at > (entry.endedAt ?? '')) entry.endedAt = at;

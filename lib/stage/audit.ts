@@ -16,6 +16,8 @@ export type AuditEntry = {
   counts?: Record<string, number> | undefined;
   /** Name of a secret that is written. */
   secret?: string | undefined;
+  /** Name of the file that is read or written, or its address in the bucket. */
+  file?: string | undefined;
   /** Ids of the letters or messages: at the beginning those that are meant, at the end those that it was done to. */
   letters?: string[] | undefined;
 };

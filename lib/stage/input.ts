@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { UsageError } from './command-errors.ts';
 
@@ -12,6 +12,10 @@ export type Input = {
   name: string;
   open(): Readable;
 } & AsyncDisposable;
+
+/** As the audit log names it: the folders of this machine are nobody else's business. */
+export const fileOf = ({ name }: Pick<Input, 'name'>): string =>
+  name.startsWith('s3://') ? name : basename(name);
 
 /**
  * A file, or for `-` what standard input holds. @throws UsageError for another pipe, which could be read only once, and for a missing file.

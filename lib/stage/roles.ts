@@ -17,6 +17,7 @@ const roleOfCore = {
   'letters list': 'reader',
   'waiting list': 'reader',
   trace: 'reader',
+  log: 'reader',
   'letters show': 'operator',
   'letters show --reveal': 'operator',
   'letters export': 'operator',

@@ -349,7 +349,7 @@ describe('a snapshot that would remove too much', () => {
     expect(waiting).toMatchObject({
       // Two are those of the table.
       why: '3 of 7 enrollments would be removed',
-      ...{ removals: { share: 42.86, limit: 40 }, of: 4, sent: 0, counts: { created: 1, removed: 3 } },
+      ...{ removals: { share: 300 / 7, limit: 40 }, of: 4, sent: 0, counts: { created: 1, removed: 3 } },
     });
     const answer = await importing;
     expect(answer).toMatchObject({ outcome: 'accepted', id });

@@ -31,6 +31,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   };
   let done = true;
   let document: unknown;
+  const last: string[] = [];
   let started: Command | undefined;
   const cli: Cli = {
     terminal,
@@ -38,6 +39,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
     finish: (isDone) => {
       done = isDone;
     },
+    sayLast: (text) => last.push(text),
     collect: (next) => {
       document = isRecord(document) && isRecord(next) ? { ...document, ...next } : next;
     },
@@ -56,6 +58,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   } finally {
     terminal.line('');
     if (document !== undefined) terminal.out(`${printableJson(document)}\n`);
+    for (const text of last) terminal.err(text);
   }
 };
 

@@ -26,6 +26,8 @@ export type Cli = {
   finish(isDone: boolean): void;
   /** Adds members to the document that --json prints when the command ends. */
   collect(document: unknown): void;
+  /** Prints to standard error after all else. */
+  sayLast(text: string): void;
 };
 
 /** What one command works with, as typed; its options are checked when they are read. The operator sits at the terminal. */
@@ -70,7 +72,12 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
     target ??= targetOf(command, (sentence) => terminal.err(`${sentence}\n`));
     return target;
   };
-  const print = printOf({ ...cli, terminal }, { json: isJson });
+  let hasPrinted = false;
+  const printing = printOf({ ...cli, terminal }, { json: isJson });
+  const print: Print = (document, says) => {
+    hasPrinted = true;
+    printing(document, says);
+  };
   const show: Operator['show'] = (_, content, document) => {
     if (!isJson || document !== undefined) print(document, () => content);
   };
@@ -108,10 +115,11 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
       const role = roleFor(command);
       if (role !== undefined) await checkAudit(targetOnce(), role);
     },
-    /** When a change begins, it prints where it is recorded. */
+    /** When a change begins, it prints where it is recorded; if no plan was printed, after what was done. */
     get audit() {
       return createAudit(targetOnce(), ({ moment, id, who }) => {
-        if (moment === 'begin') terminal.err(`Recorded as ${id} by ${who}.\n`);
+        const say = isJson || hasPrinted ? terminal.err : cli.sayLast;
+        if (moment === 'begin') say(`Recorded as ${id} by ${who}.\n`);
       });
     },
     renew: () => {},

@@ -160,7 +160,7 @@ test('a replay, a discard and an export name the letters that they were done to'
     ...{
       ...common,
       filter: { kind: ['invalid'] as const },
-      reason: 'a test',
+      ...{ reason: 'a test', file: 'letters.jsonl' },
       write: async (line: string) => void written.push(line),
     },
   });

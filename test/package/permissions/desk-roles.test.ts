@@ -61,6 +61,7 @@ const lines: Readonly<Record<string, () => string>> = {
   'letters list': () => 'letters list',
   'waiting list': () => 'waiting',
   trace: () => `trace ${letter} --log`,
+  log: () => 'log',
   'snapshots list': () => 'snapshots list',
   'snapshots show': () => `snapshots show ${snapshot}`,
   'reconcile show': () => 'reconcile show',

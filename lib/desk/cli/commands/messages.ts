@@ -54,6 +54,13 @@ export const addMessages = (program: Command, cli: Cli): void => {
     .addHelpText('after', examples.trace)
     .action(action(cli, () => import('../actions/trace.ts'), 'trace'));
   program
+    .command('log')
+    .description('lists what people did to the stage: who, to what, why, and with which result')
+    .option('--since <time>', 'how far back, as in 2026-01-31T09:30Z, 90m, 36h, 3d; default: 7d')
+    .option('--limit <n>', 'at most n commands; default: 50, or all as JSON', wholeNumber(1, 100_000))
+    .addHelpText('after', examples.log)
+    .action(action(cli, () => import('../actions/log.ts'), 'log'));
+  program
     .command('pause')
     .description('stops the deliveries to functions; their messages stay on their queues')
     .argument('<function...>', 'names of functions that have a queue')
@@ -151,6 +158,12 @@ Examples:
 It changes nothing. It follows a message through its replays, forwards and backwards.
 Without --log, a message that was done at its first try is found only by its resource.
 The log is read from when the message was first received, or for the last day; the audit log, for the last 7 days.`,
+  log: `
+Examples:
+  sis-relay log
+  sis-relay log --since 3d --json
+
+It reads the audit log, the newest command first.`,
   pause: `
 Examples:
   sis-relay pause grade-push --reason "the platform recalculates its grades"

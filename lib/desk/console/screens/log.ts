@@ -1,10 +1,11 @@
-import { type AuditedCommand, leftOutTexts, readAuditLog } from '../../../stage/audit-log.ts';
+import { type AuditedCommand, readAuditLog } from '../../../stage/audit-log.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import { mayRole } from '../../../stage/roles.ts';
 import { type Archive, listArchives } from '../../messages/archive/archives.ts';
 import { objectInput } from '../../messages/archive/import.ts';
 import { numberOf } from '../../views/amounts.ts';
 import { traceLink } from '../../views/letters.ts';
+import { aboutText, countsText, logNotes } from '../../views/log.ts';
 import { timeText } from '../../views/trace.ts';
 import { type Block, type Columns, href, section, table, text, type View } from '../../views/view.ts';
 import { addScreen, addVerb, type Desk, htmlOf, offered } from '../desk.ts';
@@ -45,16 +46,7 @@ export const addLog = (desk: Desk): void => {
         ...{ action: '/log', isSearch: true, buttons: [{ text: 'Show' }] },
         fields: [{ field: 'days', label: 'Days back', value: days }],
       },
-      section(
-        'What was done',
-        !log.isWhole && {
-          tone: 'warn',
-          text: 'The log is too long to be read completely. These are its newest days.',
-        },
-        ...leftOutTexts(log).map((why) => ({ tone: 'bad' as const, text: `The audit log: ${why}.` })),
-        commandTable(commands.shown),
-        ...commands.pager,
-      ),
+      section('What was done', ...logNotes(log), commandTable(commands.shown), ...commands.pager),
       section(
         'Discarded letters',
         table(
@@ -117,9 +109,6 @@ const letterLinks = (ids: readonly string[]) => {
   return [...ids.slice(0, 3).map(traceLink), ...more];
 };
 
-/** `cameBack` is `came back`. */
-const wordsOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-
 const commandTable = (commands: readonly AuditedCommand[]): Block =>
   table(
     'What was done',
@@ -128,13 +117,9 @@ const commandTable = (commands: readonly AuditedCommand[]): Block =>
       When: ({ at }) => timeText(at),
       Who: ({ who }) => who,
       What: ({ command }) => command,
+      'To what': aboutText,
       Why: ({ why }) => why,
-      Counts: ({ counts, endedAt }) => {
-        const told = Object.entries(counts).flatMap(([name, count]) =>
-          count > 0 ? `${wordsOf(name)} ${numberOf(count)}` : [],
-        );
-        return `${told.join(', ') || 'nothing'}${endedAt === undefined ? ' (did not finish)' : ''}`;
-      },
+      Counts: countsText,
       Letters: ({ meant, did }) => letterLinks([...meant.union(did)]),
     },
     { empty: 'Nothing was done.' },

@@ -1,5 +1,5 @@
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
-import type { Input } from '../../../stage/input.ts';
+import { fileOf, type Input } from '../../../stage/input.ts';
 import { exportLetters } from '../../messages/archive/export.ts';
 import { type Imported, importLetters, linesOf, type Outdated } from '../../messages/archive/import.ts';
 import { countOf } from '../../views/amounts.ts';
@@ -29,7 +29,14 @@ export const addTransfer = (desk: Desk): void => {
         const lines: string[] = [];
         let bytes = 0;
         const result = await exportLetters(target, {
-          ...{ filter, reason, audit, signal: at.signal, onProgress: at.progress('Reading letters') },
+          ...{
+            filter,
+            reason,
+            file: 'letters.jsonl',
+            audit,
+            signal: at.signal,
+            onProgress: at.progress('Reading letters'),
+          },
           write: async (line) => {
             bytes += Buffer.byteLength(line);
             if (bytes > maxExportBytes)
@@ -76,7 +83,7 @@ export const beginImport = ({ target, audit, runs }: Desk, input: Input, title: 
     const outdated: Outdated[] = [];
     const importing = (dryRun: boolean): Promise<Imported> =>
       importLetters(target, {
-        ...{ lines: () => linesOf(input), dryRun, audit, signal: at.signal, onSent },
+        ...{ file: fileOf(input), lines: () => linesOf(input), dryRun, audit, signal: at.signal, onSent },
         onOutdated: (found) => outdated.splice(0, outdated.length, ...found),
       });
     const checked = await importing(true);

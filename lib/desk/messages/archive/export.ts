@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { Audit } from '../../../stage/audit.ts';
+import { fileOf } from '../../../stage/input.ts';
 import { openNewFile } from '../../../stage/new-file.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
@@ -21,6 +22,8 @@ type ExportOptions = ReadOptions & {
   limit?: number | undefined;
   /** Why the letters are revealed, for the audit log. */
   reason: string;
+  /** Where they go, for the audit log. */
+  file: string;
   audit: Audit;
 };
 
@@ -31,6 +34,7 @@ export const exportLetters = async (
     filter,
     limit,
     reason,
+    file,
     audit,
     write,
     ...options
@@ -39,7 +43,9 @@ export const exportLetters = async (
   },
 ): Promise<Exported> => {
   const { letters, limitReached } = await selectLetters(target, { filter, limit }, options.signal);
-  const { end } = await audit.begin({ command: 'letters export', filter, reason });
+  const { end } = await audit.begin({
+    ...{ command: 'letters export', filter, reason, file: fileOf({ name: file }) },
+  });
   const exported: string[] = [];
   try {
     return await withLetters(target, { ...options, letters }, async (inHand) => {
@@ -56,11 +62,8 @@ export const exportLetters = async (
 };
 
 /** Exports into a new file that only its owner may read. If no letter matches, no file is left. @throws RefusedError */
-export const exportToFile = async (
-  target: Target,
-  { file: path, ...options }: ExportOptions & { file: string },
-): Promise<Exported> => {
-  const file = await openNewFile(path);
+export const exportToFile = async (target: Target, options: ExportOptions): Promise<Exported> => {
+  const file = await openNewFile(options.file);
   let isEmpty = true;
   const write = async (line: string): Promise<void> => {
     await file.appendFile(line);
@@ -70,6 +73,6 @@ export const exportToFile = async (
     return await exportLetters(target, { ...options, write });
   } finally {
     await file.close();
-    if (isEmpty) await rm(path);
+    if (isEmpty) await rm(options.file);
   }
 };

@@ -28,6 +28,8 @@ export type Imported = {
 };
 
 type ImportOptions = {
+  /** The file's name, for the audit log. */
+  file: string;
   /** The file's lines. Each call reads from the beginning. */
   lines(): AsyncIterable<string>;
   /** Checks each line and sends nothing. */
@@ -48,7 +50,7 @@ export type Outdated = { line: number; time: string };
  */
 export const importLetters = async (
   target: Target,
-  { lines, dryRun, audit, signal, onOutdated, onSent }: ImportOptions,
+  { file, lines, dryRun, audit, signal, onOutdated, onSent }: ImportOptions,
 ): Promise<Imported> => {
   const { result, outdated, ids } = await checkAll(lines());
   if (outdated.length > 0) onOutdated?.(outdated);
@@ -62,7 +64,7 @@ export const importLetters = async (
 
   const importing = await importerOf(target, begunMs);
   const { end } = await audit.begin({
-    ...{ command: 'letters import', counts: { letters: count } },
+    ...{ command: 'letters import', file, counts: { letters: count } },
     letters: ids.filter((id) => !still.has(id)),
   });
   const done: string[] = [];

@@ -6,6 +6,7 @@ import { sendAll } from '../../../runtime/aws/sqs.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { awsTimeMs } from '../../../stage/aws-time.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
+import { fileOf } from '../../../stage/input.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import { type Checked, type Checking, checkedRows, checkRows } from './check.ts';
@@ -56,6 +57,8 @@ export const publishMessages = async (target: Target, options: PublishOptions): 
   const urls = await queuesOf(Object.keys(result.functions), target);
   const { end } = await audit.begin({
     command: 'publish',
+    filter: { function: Object.keys(result.functions) },
+    file: fileOf(options.input),
     counts: { valid: result.valid, invalid: result.invalid, ...result.functions },
   });
   try {

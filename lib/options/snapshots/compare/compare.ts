@@ -1,3 +1,4 @@
+import { kindWords } from '../kind-words.ts';
 import { type FileName, fileNames, type Modes } from '../package/manifest.ts';
 import type { Package } from '../package/package.ts';
 import type { Read } from '../package/reading.ts';
@@ -143,7 +144,7 @@ export const withRemovals = (
   const accepted: Record<string, number> = { ...acceptedCounts, enrollments: effects.accepted };
   const percentOf = (kind: string, count: number): number => (100 * count) / Math.max(accepted[kind] ?? 0, 1);
   const addReason = (kind: string, count: number, what: string): number =>
-    reasons.push(`${count} of ${accepted[kind] ?? 0} ${kind} would ${what}`);
+    reasons.push(`${count} of ${accepted[kind] ?? 0} ${kindWords(kind)} would ${what}`);
   const endings = new Map(
     Object.entries(byKind).map(([kind, { removed }]) =>
       isOfEnrollments(kind) ? ['enrollments', effects.ended] : [kind, removed],
@@ -162,7 +163,7 @@ export const withRemovals = (
     if (changed >= minChanges && percentOf(kind, changed) > settings.maxChangesPercent)
       addReason(kind, changed, 'be changed');
   if (isFirst && effects.ended === 0) return { reasons };
-  return { reasons, removals: { share: Math.ceil(share * 100) / 100, limit } };
+  return { reasons, removals: { share, limit } };
 };
 
 export const totals = ({ byKind }: Comparison): Pick<Outcome, 'counts' | 'byKind'> => {

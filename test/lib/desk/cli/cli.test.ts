@@ -482,6 +482,32 @@ describe.concurrent('before anything is changed', () => {
     expect(await office.take(office.deadLetters.url)).toHaveLength(3);
   });
 
+  test('publish says what it did, then where that is recorded; the log says what was done to what', async () => {
+    const { office, stack } = await opened();
+    await office.park([{}]);
+    const order: string[] = [];
+    const published = await sisRelay(`publish events/grade-push.json --now ${stack}`, {
+      onOut: (piece) => order.push(piece),
+      onErr: (piece) => order.push(piece),
+    });
+    expect(published.status, published.err).toBe(0);
+    expect(order.at(-1)).toMatch(/^Recorded as [0-9a-f]{8}/);
+    await sisRelay(`letters discard --kind rejected --reason ours --yes ${stack}`);
+    const log = (await sisRelay(`log --since 1h --limit 2 ${stack}`)).out.replace(/\s+/g, ' ');
+    expect(log).toContain('letters discard --kind rejected: discarded 1 “ours”');
+    expect(log).toContain('publish grade-push.json --function grade-push: sent 1');
+    const { commands } = JSON.parse((await sisRelay(`log --since 1h --json ${stack}`)).out);
+    expect(commands).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          command: 'publish',
+          file: 'grade-push.json',
+          counts: { sent: 1, failed: 0 },
+        }),
+      ]),
+    );
+  });
+
   test('a replay of which some came back is not done', async () => {
     const { office, stack } = await opened();
     await office.park([{}, {}, {}]);

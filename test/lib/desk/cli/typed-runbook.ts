@@ -35,6 +35,7 @@ export const program = programOf({
   desks: await loadOptionDesks(),
   finish: () => {},
   collect: () => {},
+  sayLast: () => {},
 });
 
 /** The name of the command in a line, as in `sis-relay letters list`, and its own options. */

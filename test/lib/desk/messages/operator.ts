@@ -25,11 +25,15 @@ export const discardFrom = (desk: Desk, options: Options<typeof discardLetters> 
 export const exportFrom = async (desk: Desk, options: Options<typeof exportLetters> = {}) => {
   const lines: string[] = [];
   const write = async (line: string) => void lines.push(line);
-  return { ...(await exportLetters(desk.target, { ...common(desk), write, ...options })), lines };
+  return {
+    ...(await exportLetters(desk.target, { ...common(desk), file: 'letters.jsonl', write, ...options })),
+    lines,
+  };
 };
 
 export const importInto = (desk: Desk, lines: readonly string[], dryRun = false) =>
   importLetters(desk.target, {
+    file: 'letters.jsonl',
     lines: async function* () {
       yield* lines;
     },

@@ -11,6 +11,7 @@ const program = programOf({
   desks: await loadOptionDesks(),
   finish: () => {},
   collect: () => {},
+  sayLast: () => {},
 });
 const verbs = program.commands.map((each) => each.name());
 const typed = new RegExp(`--[a-z]|sis-relay (?:${verbs.join('|')})\\b`);

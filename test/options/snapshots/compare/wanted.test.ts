@@ -320,16 +320,16 @@ describe('a table', () => {
     const fewer = columns.replace(',TEXT', '');
     const lost = 'a.csv has lost 1 of its columns';
     expect((await table(fewer, ...rowsOf(1, 'T', 0))).reasons.sort()).toEqual([
-      '120 of 120 grade-push would be changed',
-      '30 of 60 enrollment-create would move to other users or org units',
+      '120 of 120 grades would be changed',
+      '30 of 60 enrollments would move to other users or org units',
       '30 of 60 enrollments would be changed',
       '30 of 60 enrollments would be removed',
-      '60 of 120 grade-push would move to other users or org units',
+      '60 of 120 grades would move to other users or org units',
       lost,
     ]);
     expect((await table(fewer)).reasons).toEqual([
       ...[lost, 'a.csv has no rows', '60 of 60 enrollments would be removed'],
-      '120 of 120 grade-push would be removed',
+      '120 of 120 grades would be removed',
     ]);
   });
 });
@@ -401,7 +401,7 @@ describe('an export of OneRoster', () => {
     });
     const reasons = [
       ...['lineItems.csv has no rows', 'results.csv is missing; an accepted snapshot had it'],
-      '2 of 2 lineItems would be removed',
+      '2 of 2 line items would be removed',
       '17 of 17 enrollments would move to other users or org units',
       '14 of 14 results would move to other users or org units',
     ];

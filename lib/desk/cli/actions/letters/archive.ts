@@ -1,6 +1,6 @@
 import { outdatedAfterDays } from '../../../../message/retention.ts';
 import { UsageError } from '../../../../stage/command-errors.ts';
-import { openInput } from '../../../../stage/input.ts';
+import { fileOf, openInput } from '../../../../stage/input.ts';
 import { exportLetters, exportToFile } from '../../../messages/archive/export.ts';
 import { importLetters, linesOf, objectInput } from '../../../messages/archive/import.ts';
 import * as verbs from '../../../verbs/discard.ts';
@@ -41,7 +41,7 @@ export const exportAll = async (
     : context;
   const options = { filter, reason, limit, signal, onProgress: progress('Reading letters'), audit };
   const result = isPiped
-    ? await exportLetters(target, { ...options, write: terminal.write })
+    ? await exportLetters(target, { ...options, file: 'standard output', write: terminal.write })
     : await exportToFile(target, { ...options, file });
   print({ ...result, file: result.exported > 0 && !isPiped ? file : undefined }, () =>
     exportedView(result, isPiped ? 'standard output' : file),
@@ -68,7 +68,7 @@ export const importAll = async (
 ): Promise<void> => {
   await using input = objectInput(file, target) ?? (await openInput(file, terminal.stdin));
   if (!dryRun) await checkAudit();
-  const common = { lines: () => linesOf(input), audit, signal };
+  const common = { file: fileOf(input), lines: () => linesOf(input), audit, signal };
   const checked = await importLetters(target, {
     ...common,
     dryRun: true,

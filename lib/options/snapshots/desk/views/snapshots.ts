@@ -16,6 +16,7 @@ import {
 } from '../../../../desk/views/view.ts';
 import { plain } from '../../../../runtime/privacy/printable.ts';
 import { needsRole } from '../../../../stage/roles.ts';
+import { kindWords } from '../../kind-words.ts';
 import { rowsTold } from '../../package/rows.ts';
 import { feedOf, fileNameOf, isTable, zipFeed } from '../../request.ts';
 import type { Counts, SnapshotRecord } from '../../state/record.ts';
@@ -47,7 +48,11 @@ const countNames = ['created', 'updated', 'removed', 'unchanged', 'refused'] as 
 const sentText = ({ sent, of }: Pick<SnapshotRecord, 'sent' | 'of'>): string =>
   `${numberOf(sent)} of ${countOf(of, 'message')} sent`;
 
-const percent = (share: number): string => `${Math.round(share * 100) / 100} %`;
+const percent = (share: number): string => `${Math.round(share * 10) / 10} %`;
+
+/** What is above the limit is never shown as equal to it. */
+const removalText = ({ share, limit }: { share: number; limit: number }): string =>
+  share > limit && percent(share) === percent(limit) ? `more than ${percent(limit)}` : percent(share);
 
 const changeNotes = ({
   removals,
@@ -57,8 +62,8 @@ const changeNotes = ({
   lostColumns: SnapshotRecord['lostColumns'];
 }): View => [
   removals !== undefined && {
-    tone: (removals?.share ?? 0) > (removals?.limit ?? 0) ? 'warn' : 'plain',
-    text: `Removals: ${percent(removals?.share ?? 0)} of what was accepted before. Above ${percent(removals?.limit ?? 0)}, a person decides.`,
+    tone: removals.share > removals.limit ? 'warn' : 'plain',
+    text: `Removals: ${removalText(removals)} of what was accepted before. Above ${percent(removals.limit)}, a person decides.`,
   },
   ...lostColumns.map(
     ({ file, columns }): Note => ({
@@ -321,14 +326,12 @@ const changeTable = ({ byKind, counts }: Pick<SnapshotRecord, 'byKind' | 'counts
 const removedSection = ({ removed, byKind, isHidden }: ProposedSnapshot): Block => {
   if (removed.length === 0 && !isHidden) return part();
   const counted = Object.entries(byKind).flatMap(([kind, each]) =>
-    each.removed === 0 ? [] : [`${numberOf(each.removed)} ${plain(wordsOfKind[kind] ?? kind)}`],
+    each.removed === 0 ? [] : [`${numberOf(each.removed)} ${plain(kindWords(kind))}`],
   );
   const sentence = `It would remove ${counted.join(', ')}`;
   if (isHidden) return section(`${sentence}.`, text(`Whom: ${needsRole('operator')}`));
   return section(`${sentence}, such as:`, list(removed.map(plain)));
 };
-
-const wordsOfKind: Record<string, string> = { lineItems: 'line items' };
 
 /** Shown before a decision. */
 export const snapshotPlanView = (snapshot: ProposedSnapshot): View => {

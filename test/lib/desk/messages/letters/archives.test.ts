@@ -54,6 +54,7 @@ test('a discard of many files stays in the list beside many edits, and is restor
   const { address = '' } = archives.find(({ what }) => what === 'discarded') ?? {};
   const input = objectInput(address, target);
   const { imported } = await importLetters(target, {
+    file: 'letters.jsonl',
     ...{ lines: () => linesOf(input ?? expect.fail(address)), audit: office.audit, signal: never },
     dryRun: false,
   });

@@ -419,7 +419,10 @@ describe('nothing is sent', () => {
       sent: 1,
     });
     expect(await sentTo(office)).toHaveLength(1);
-    expect(office.audited.at(-1)).toMatchObject({ command: 'publish', counts: { sent: 1, failed: 0 } });
+    expect(office.audited.at(-1)).toMatchObject({
+      ...{ command: 'publish', filter: { function: ['grade-push'] }, counts: { sent: 1, failed: 0 } },
+      file: expect.stringMatching(/^[^/]+\.jsonl$/),
+    });
   });
 
   test('where two messages have one name, also at different times: one of them would be lost', async () => {
