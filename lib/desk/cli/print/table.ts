@@ -7,8 +7,8 @@ type Column = { title: string; right?: boolean; whole?: boolean; apart?: boolean
 type Layout = { width: number; paint?: (text: string, at: { row: number; column: number }) => string };
 
 /**
- * Rows in aligned columns, no wider than `width`; the first is the header. The widest columns are cut first. A row has line breaks if its
- * last cell is wrapped.
+ * Rows in aligned columns, no wider than `width`; the first is the header. If the last column is `whole`, no cell is cut: its own are
+ * wrapped, and columns without room stand below the others. Otherwise the widest columns are cut first. A row may have line breaks.
  */
 export const tableOf = (
   columns: readonly Column[],
@@ -16,45 +16,89 @@ export const tableOf = (
   { width, paint }: Layout,
 ): string[] => {
   const header = columns.map(({ title }) => title);
-  const widths = columns.map((_, at) => Math.max(...[header, ...rows].map((row) => widthOf(row[at] ?? ''))));
+  const natural = columns.map((_, at) => Math.max(...[header, ...rows].map((row) => widthOf(row[at] ?? ''))));
+  const painted = (text: string, row: number, column: number): string =>
+    row < 0 || paint === undefined ? text : paint(text, { row, column });
+  if (columns.at(-1)?.whole) return wholeTable({ columns, rows, header, natural, width, painted });
   const room = width - gap.length * (columns.length - 1);
-  const isWrapped = columns.at(-1)?.whole === true;
-  if (isWrapped) {
-    const last = widths.pop() ?? 0;
-    const left = room - widths.reduce((sum, each) => sum + each, 0);
-    widths.push(Math.min(last, Math.max(left, minWrapped)));
-  }
-  let limit = Math.min(room, Math.max(...widths));
-  while (limit > 8 && widths.reduce((sum, each) => sum + Math.min(each, limit), 0) > room) limit -= 1;
+  let limit = Math.min(room, Math.max(...natural));
+  while (limit > 8 && sumOf(natural.map((each) => Math.min(each, limit))) > room) limit -= 1;
   const cuts = columns.map(({ apart }, at) =>
     apart ? cutApart(new Set(rows.map((row) => row[at] ?? '')), limit) : new Map<string, string>(),
   );
-  const line = (row: string[], at: number): string => {
-    if (!isWrapped || at < 0) return lineOf(row, at);
-    const indent = ' '.repeat(
-      widths.slice(0, -1).reduce((sum, each) => sum + Math.min(each, limit) + gap.length, 0),
-    );
-    const [first = '', ...others] = wrapped(row.at(-1) ?? '', Math.min(widths.at(-1) ?? 0, limit));
-    return [lineOf([...row.slice(0, -1), first], at), ...others.map((each) => indent + each)].join('\n');
-  };
-  const lineOf = (row: string[], at: number): string =>
+  const line = (row: string[], at: number): string =>
     columns
       .map(({ right }, column) => {
-        const isLast = isWrapped && column === columns.length - 1;
         const whole = row[column] ?? '';
-        const text = isLast ? whole : (cuts[column]?.get(whole) ?? truncated(whole, limit));
-        const left = ' '.repeat(Math.max(0, Math.min(widths[column] ?? 0, limit) - widthOf(text)));
-        const painted = at < 0 || paint === undefined ? text : paint(text, { row: at, column });
-        return right ? left + painted : painted + left;
+        const text = cuts[column]?.get(whole) ?? truncated(whole, limit);
+        return padded(painted(text, at, column), {
+          text,
+          width: Math.min(natural[column] ?? 0, limit),
+          right,
+        });
       })
       .join(gap)
       .trimEnd();
   return [line(header, -1), ...rows.map(line)];
 };
 
+type WholeTable = {
+  columns: readonly Column[];
+  rows: readonly string[][];
+  header: string[];
+  /** The widths of the columns' longest cells. */
+  natural: readonly number[];
+  width: number;
+  painted(text: string, row: number, column: number): string;
+};
+
+const wholeTable = ({ columns, rows, header, natural, width, painted }: WholeTable): string[] => {
+  const last = columns.length - 1;
+  /** How many of the columns before the last stand in the first line. */
+  let beside = last;
+  const taken = (): number => sumOf(natural.slice(0, beside)) + gap.length * beside;
+  while (beside > 1 && taken() - gap.length > width) beside -= 1;
+  const isBelow = beside < last || width - taken() < Math.min(natural[last] ?? 0, minWrapped);
+  const line = (row: string[], at: number): string => {
+    const cell = (column: number): string => {
+      const text = row[column] ?? '';
+      return padded(painted(text, at, column), {
+        text,
+        width: natural[column] ?? 0,
+        right: columns[column]?.right,
+      });
+    };
+    const firsts = Array.from({ length: beside }, (_, column) => cell(column)).join(gap);
+    if (!isBelow) {
+      const [first = '', ...others] = wrapped(row[last] ?? '', width - taken());
+      const indent = ' '.repeat(taken());
+      return [
+        firsts + gap + painted(first, at, last),
+        ...others.map((each) => indent + painted(each, at, last)),
+      ]
+        .map((each) => each.trimEnd())
+        .join('\n');
+    }
+    const others = row.slice(beside).filter((each) => each !== '');
+    const below = wrapped(others.join(gap), width - 2 * gap.length).map((each) => gap + gap + each);
+    return [firsts.trimEnd(), ...below].join('\n');
+  };
+  return [line(header, -1), ...rows.map(line)];
+};
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0);
+
+const padded = (
+  painted: string,
+  { text, width, right = false }: { text: string; width: number; right?: boolean | undefined },
+): string => {
+  const left = ' '.repeat(Math.max(0, width - widthOf(text)));
+  return right ? left + painted : painted + left;
+};
+
 const gap = '  ';
-/** Other columns are cut before a wrapped one becomes narrower than this. */
-const minWrapped = 36;
+/** A last column that would be narrower than this, and than its longest cell, stands below the others. */
+const minWrapped = 30;
 
 /** Width in terminal columns: a CJK character or an emoji takes two, a combining mark or a colour code none. */
 export const widthOf = (text: string): number =>

@@ -154,7 +154,10 @@ const tableLines = ({ titles, rows }: Table, terminal: Shown): string[] => {
     paint: (text, { row, column }) => toned(toneOf(columns[column]?.cells[row]), text, terminal),
   });
   if (rows.every(({ under }) => under === undefined))
-    return [style('dim', header), ...lines.flatMap((line) => line.split('\n'))];
+    return [
+      ...header.split('\n').map((line) => style('dim', line)),
+      ...lines.flatMap((line) => line.split('\n')),
+    ];
   const indent =
     Math.max(...[columns[0]?.title ?? '', ...texts.map(([first = '']) => first)].map(widthOf)) + 2;
   const each = rows.map(({ under = [] }, at) => [

@@ -56,6 +56,29 @@ describe('a table', () => {
     expect(lines.slice(6)).toEqual(lines.slice(1, 6));
   });
 
+  const outcomes = [
+    ...['Sent', 'Through', 'Came back', 'Waits', 'Unknown', 'Not tried'].map((title) => ({
+      title,
+      right: true,
+    })),
+    ...[{ title: 'Function' }, { title: 'Kind' }, { title: 'Cause' }, { title: 'What failed', whole: true }],
+  ];
+  const outcome = [
+    ...['1,204', '1,000', '101', '1', '2', '100', 'user-attributes-update', 'missing-permission', '0a1b2c3d'],
+    '403 Not authorized for [ orgUnitId: 2001, securityVariableName: EditGrades ] of the signing user',
+  ];
+
+  test.each([80, 100, 120, 140])(
+    'with a last column that is shown whole breaks no word at %d columns',
+    (width) => {
+      const lines = tableOf(outcomes, [outcome, outcome], { width }).flatMap((line) => line.split('\n'));
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+      for (const text of [...outcome.join(' ').split(' '), ...outcomes.map(({ title }) => title)])
+        expect(lines.join('\n')).toContain(text);
+      expect(lines.join('\n')).not.toContain('…');
+    },
+  );
+
   test('is not moved by colours', () => {
     const paint = (text: string) => styleText('red', text, { validateStream: false });
     const [, line = ''] = tableOf(columns, [['7', 'f', 'x']], { width: 100, paint });
