@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -196,8 +196,13 @@ describe('the producers’ guide', () => {
     await known(users);
     const program = `${codeOf('### Python', 'python')}\nprint(len(send(json.load(open("events.json")))))`;
     writeFileSync(join(office.folder, 'events.json'), JSON.stringify(users.map(eventOf)));
-    const { stdout } = await promisify(execFile)('python3', ['-c', program], {
-      ...{ cwd: office.folder, env: environment() },
+    // As a producer types it, who knows nothing but what is written there.
+    mkdirSync(join(office.folder, '.local'));
+    symlinkSync(office.file, join(office.folder, '.local/stack.json'));
+    const { PATH = '' } = process.env;
+    const lines = `${codeOf('### Python', 'sh')}\nexec python3 -c "$PROGRAM"`;
+    const { stdout } = await promisify(execFile)('bash', ['-c', lines], {
+      ...{ cwd: office.folder, env: { PATH, PROGRAM: program } },
     });
     expect(stdout).toBe('2\n');
     await expect.poll(() => rolesOf(users)).toEqual([110, 110]);
