@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { platformSettings } from '../runtime/aws/settings.ts';
+import { functionNames } from './function-names.ts';
 import { regionProblem } from './regions.ts';
 import { addressProblem } from './template/address-problem.ts';
 import { stageProblem } from './template/stage-name.ts';
@@ -13,6 +14,8 @@ export type StageAnswers = Record<(typeof questions)[number]['name'], string>;
 export type Question = {
   name: string;
   text: string;
+  /** What an answer looks like: it follows the question, and what is wrong with an answer. */
+  hint: string;
   /** The answer to Enter; undefined: there is none. */
   usual?: string;
   /** Why an answer cannot be taken. */
@@ -28,48 +31,56 @@ const rolesOf = <Name extends 'readers' | 'operators' | 'leads'>(name: Name, wha
   name,
   usual: '',
   problem: problemBy(stageSettings[name].schema),
-  text: `IAM roles of the people who ${what}, by name, separated by commas`,
+  text: `IAM roles of the people who ${what}`,
+  hint: 'by name, separated by commas, as in sis-operators',
 });
 
 export const questions = [
   {
     name: 'stage',
     text: 'Name of the stage',
+    hint: 'as in test or prod',
     usual: 'prod',
     problem: (answer) =>
       answer === 'local' ? 'local is the stack on this machine: name another stage' : stageProblem(answer),
   },
   {
     name: 'region',
-    text: 'AWS region, as in eu-west-1',
+    text: 'AWS region',
+    hint: 'as in eu-west-1',
     problem: regionProblem,
   },
   {
     name: 'platformUrl',
-    text: 'Address of the learning platform, as in https://platform.university.edu',
+    text: 'Address of the learning platform',
+    hint: 'as in https://platform.university.edu',
     problem: (answer) =>
       problemBy(baseUrl.schema)(answer) ?? addressProblem('platformUrl', answer, { examples: false }),
   },
   {
     name: 'alarmEmail',
     text: 'Mail address for alarms',
+    hint: 'as in operations@university.edu',
     problem: (answer) => addressProblem('alarmEmail', answer, { examples: false }),
   },
   {
     name: 'lpVersion',
     text: 'Version of the platform’s API lp',
+    hint: `as in ${lpVersion.usual}`,
     usual: lpVersion.usual,
     problem: problemBy(lpVersion.schema),
   },
   {
     name: 'leVersion',
     text: 'Version of the platform’s API le',
+    hint: `as in ${leVersion.usual}`,
     usual: leVersion.usual,
     problem: problemBy(leVersion.schema),
   },
   {
     name: 'off',
-    text: 'Functions that are not to be deployed, separated by commas',
+    text: 'Functions that are not to be deployed',
+    hint: `separated by commas, of ${functionNames().join(', ')}`,
     usual: '',
     problem: problemBy(stageSettings.off.schema),
   },

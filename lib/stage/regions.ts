@@ -13,7 +13,7 @@ const form = /^[a-z]{2}(-[a-z]+)+-\d$/;
 
 /** Why a stage cannot be in a region. */
 export const regionProblem = (region: string): string | undefined => {
-  if (!form.test(region)) return 'must be a region such as eu-west-1';
+  if (!form.test(region)) return 'must be a region';
   if (withDurableFunctions.includes(region)) return undefined;
   return `${region} is not known to have Lambda’s durable functions, which sis-relay needs. Name one of ${withDurableFunctions.join(', ')}; or, if AWS has them there by now, add it to lib/stage/regions.ts`;
 };

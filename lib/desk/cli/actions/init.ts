@@ -78,28 +78,33 @@ const nextSteps = ({ stage }: StageAnswers, folder: string): string[] => [
   `npx sis-relay status --stage ${stage}`,
 ];
 
-/** Some problems end with a list of what there is, and its full stop. */
-const ended = (problem: string | undefined): string => `${problem}`.replace(/\.?$/, '.');
+/** With the hint of the question, which may be in the problem already. */
+const withHint = (problem: string, hint: string): string => {
+  const told = problem.replace(/\.$/, '');
+  return told.includes(hint.replace(/^.*as in /, '')) || told.includes(' There are: ')
+    ? `${told}.`
+    : `${told}, ${hint}.`;
+};
 
 /** Asks until the answer can be taken. @throws UsageError if there is no terminal to ask on, and neither an option nor a usual answer. */
 const answerTo = async (
-  { name, text, usual, problem }: Question,
+  { name, text, hint, usual, problem }: Question,
   given: string | undefined,
   { ask, err, signal }: Pick<Terminal, 'ask' | 'err' | 'signal'>,
 ): Promise<string> => {
   const wrong = given === undefined ? undefined : problem(given);
-  if (wrong !== undefined) throw new UsageError(`${optionOf(name)}: ${ended(wrong)}`);
+  if (wrong !== undefined) throw new UsageError(`${optionOf(name)}: ${withHint(wrong, hint)}`);
   if (given !== undefined) return given;
   for (let unanswered = 0; ; ) {
-    const typed = await ask(`${text}${usual ? ` [${usual}]` : ''}: `);
+    const typed = await ask(`${text}, ${hint}${usual ? ` [${usual}]` : ''}: `);
     const answer = typed?.trim() || usual;
     if (typed === undefined && answer === undefined)
-      throw new UsageError(`${optionOf(name)} is missing, and there is no terminal to ask on.`);
+      throw new UsageError(`${optionOf(name)} is missing, ${hint}, and there is no terminal to ask on.`);
     // The end of the input is no answer, either, and stays one.
     if (answer === undefined) unanswered += 1;
     if (signal.aborted || unanswered === 2) throw new RefusedError('Nothing was written.');
     const why = answer === undefined ? 'It has no default: type an answer' : problem(answer);
     if (answer !== undefined && why === undefined) return answer;
-    err(`${ended(why)}\n`);
+    err(`${withHint(`${why}`, hint)}\n`);
   }
 };

@@ -42,8 +42,11 @@ test('init asks for each setting until the answer can be taken, and writes a fil
     ],
   });
   expect([status, asked.length]).toEqual([0, 18]);
+  // A question has the hint that its error has, and the functions by name.
+  expect(asked).toContain('AWS region, as in eu-west-1: ');
+  expect(asked.find((each) => each.startsWith('Functions'))).toMatch(/: course-export, |, course-export, /);
   expect(err).toMatch(
-    /at most 19 characters.*\nlocal is the stack on this machine.*\nmust be a region.*\nmust use https.*\nIt has no default: type an answer\.\nalarmEmail: .* example address.*\nThere is no function course-exports: did you mean course-export\?.*\narn:aws:iam::1:role\/desk is not the name of an IAM role/s,
+    /at most 19 characters.*\nlocal is the stack on this machine.*\nmust be a region, as in eu-west-1\.\nmust use https.*, as in https:.*\nIt has no default: type an answer, as in .*\nalarmEmail: .* example address.*\nThere is no function course-exports: did you mean course-export\?.*\narn:aws:iam::1:role\/desk is not the name of an IAM role/s,
   );
   const file = join(stages, 'prod.yml');
   const own = settingsIn(file);
