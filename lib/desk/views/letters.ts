@@ -29,7 +29,7 @@ import {
 } from './view.ts';
 
 /**
- * The user, course and object of a letter, as in `301 · 2001 · grade object 5001`, and the SIS' names if its message contained them, as in
+ * The user, org unit and object of a letter, as in `301 · 2001 · grade object 5001`, and the SIS' names if its message contained them, as in
  * `(s1234567 · MATH-101)`.
  */
 export const subjectOf = ({
@@ -54,39 +54,39 @@ const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
   return kind === 'unreadable' ? `${error}. ${failure.message}` : failure.message;
 };
 
-export const maxGrants = 50;
-const fewGrants = 10;
+/** More rights or secrets are counted. */
+export const maxGrants = 10;
 
-type Advised = Pick<Group, 'cause' | 'kind' | 'remedy' | 'grants' | 'replayedOften'>;
+type Advised = Pick<Group, 'about' | 'cause' | 'kind' | 'remedy' | 'grants' | 'replayedOften'>;
 
-/** What to do about a cause. `isShort`: with a few of the rights and secrets that its letters need. `first`: its first action. */
-export const adviceOf = (group: Advised, first: View, { isShort = false } = {}): View => {
+/** What to do about a cause. `first`: its first action. */
+export const adviceOf = (group: Advised, first: View): View => {
   const often = countOf(group.replayedOften, 'letter was', 'letters were');
-  const most = isShort ? fewGrants : maxGrants;
   return [
+    group.about !== '' && { tone: 'plain', text: `${plain(group.about)}.` },
     { tone: 'todo', text: plain(group.remedy) },
-    ...grantsView(group, most),
+    ...grantsView(group),
     group.replayedOften > 0 && {
       tone: 'warn',
       text: `${often} replayed ${replayedOften} times or more: find the cause first.`,
     },
     ...first,
     // Last: who has done all of it sends the letters again, and needs no list.
-    group.grants.length > most && {
+    group.grants.length > maxGrants && {
       lead: 'To list all',
-      command: isShort ? `letters groups --cause ${group.cause}` : 'letters groups --json',
+      command: `letters groups --cause ${group.cause} --json`,
     },
   ];
 };
 
 /** One on a line, to hand on. */
-export const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>, most = maxGrants): View =>
+export const grantsView = ({ kind, grants }: Pick<Group, 'kind' | 'grants'>): View =>
   grants.length < 2
     ? []
     : [
         { tone: 'plain', text: grantsOf(kind)?.title ?? '' },
-        list(grants.slice(0, most).map((each) => ({ text: each, code: true }))),
-        grants.length > most && text(`… and ${numberOf(grants.length - most)} more`),
+        list(grants.slice(0, maxGrants).map((each) => ({ text: each, code: true }))),
+        grants.length > maxGrants && text(`… and ${numberOf(grants.length - maxGrants)} more`),
       ];
 
 const groupsText = ({ groups, matching }: Pick<Groups, 'groups' | 'matching'>): string => {
@@ -167,7 +167,7 @@ export const origin: Columns<{ function: string; kind: string }> = {
 };
 
 export const about: Columns<Parameters<typeof subjectOf>[0]> = {
-  'User · course · thing': (each) => subjectOf(each) || '–',
+  'User · org unit · thing': (each) => subjectOf(each) || '–',
 };
 
 /** What distinguishes a cause: its id, as `--cause` takes it, and the whole text. */

@@ -3,6 +3,7 @@ import { withoutIds } from '../../../delivery/letters/letter-words.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { grantsOf, replayedOften } from '../../../message/failure-kinds.ts';
 import { causesIn, withoutVariables } from './causes.ts';
+import { newSubjectTally, type SubjectTally, sharedSubject, tallySubject } from './shared-subject.ts';
 
 /** Letters of one function that failed for the same cause. */
 export type Group = {
@@ -18,8 +19,10 @@ export type Group = {
   letters: number;
   oldestMs: number;
   newestMs: number;
-  /** Scopes to request, or secrets to create or to change. */
+  /** Scopes to request, or secrets to create or to change, sorted. */
   grants: string[];
+  /** The thing that all its letters are about; empty if there is none. */
+  about: string;
   /** Letters that were replayed five times or more. */
   replayedOften: number;
 };
@@ -37,8 +40,6 @@ const maxGroups = 200;
 const maxKnown = 10_000;
 
 export const maxWords = 3;
-
-const maxGrants = 500;
 
 type Cause = { id: string; isOther: boolean };
 export type CauseOf = (record: DeskRecord) => Cause;
@@ -87,14 +88,27 @@ export const groupsOf = <Of extends DeskRecord>(
     return group;
   };
   const calls = new Map<Group, string>();
+  const subjects = new Map<Group, SubjectTally>();
+  const grants = new Map<Group, Set<string>>();
   for (const record of records) {
     const [group, { operation = '' }] = [groupOf(record), record];
     count(group, record);
+    const subject = subjects.get(group) ?? newSubjectTally(record);
+    subjects.set(group, subject);
+    tallySubject(subject, record);
+    const grant = grantsOf(group.kind)?.of === 'scope' ? record.required : secretIn(record);
+    if (grant !== undefined) grants.set(group, (grants.get(group) ?? new Set()).add(grant));
     if (group.error.includes('<id>')) calls.set(group, shared(calls.get(group) ?? operation, operation));
   }
-  for (const group of groups.values()) group.error = withSharedIds(group, calls.get(group) ?? '');
+  for (const group of groups.values()) {
+    group.error = withSharedIds(group, calls.get(group) ?? '');
+    group.about = sharedSubject(subjects.get(group) ?? newSubjectTally({ named: undefined }));
+    group.grants = [...(grants.get(group) ?? [])].sort(byNumber);
+  }
   return { groups: [...groups.values()].sort((one, other) => other.letters - one.letters), groupOf };
 };
+
+const { compare: byNumber } = new Intl.Collator('en', { numeric: true });
 
 /** A call, with `<id>` where two calls differ. */
 const shared = (one: string, other: string): string => {
@@ -143,12 +157,13 @@ const newGroup = (record: DeskRecord, { id: cause, isOther }: Cause): Group => {
     oldestMs: atMs,
     newestMs: atMs,
     grants: [],
+    about: '',
     replayedOften: 0,
   };
 };
 
 const count = (group: Group, record: DeskRecord): void => {
-  const { atMs, error, remedy = '', words, required, kind, replays } = record;
+  const { atMs, error, remedy = '', words, replays } = record;
   group.letters += 1;
   group.oldestMs = Math.min(group.oldestMs, atMs);
   group.newestMs = Math.max(group.newestMs, atMs);
@@ -165,9 +180,6 @@ const count = (group: Group, record: DeskRecord): void => {
     !group.words.includes(words) &&
     group.words.every((each) => numberless(each) !== numberless(words));
   if (isNew) group.words.push(words);
-  const grant = grantsOf(kind)?.of === 'scope' ? required : secret;
-  if (grant !== undefined && !group.grants.includes(grant) && group.grants.length < maxGrants)
-    group.grants.push(grant);
 };
 
 /** The secret that a person must create or change. */

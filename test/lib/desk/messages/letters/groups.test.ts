@@ -40,7 +40,7 @@ test('a remedy that names somebody is told of all of them, with the secrets that
   expect(groups).toMatchObject([
     { letters: 3, remedy: 'Create the secret sis-relay/users/<id>, then replay.' },
   ]);
-  expect(groups[0]?.grants.toSorted()).toEqual(['sis-relay/users/301', 'sis-relay/users/302']);
+  expect(groups[0]?.grants).toEqual(['sis-relay/users/301', 'sis-relay/users/302']);
   // The error has the ids that are the same in all of them.
   const filter = { id: ids.slice(1) };
   const same = await groupLetters(office.target, filter, { signal: never });
@@ -54,6 +54,30 @@ test('a remedy that names somebody is told of all of them, with the secrets that
   expect(calls.groups).toMatchObject([
     { letters: 2, error: 'PUT /svc/api/le/1.82/2001/grades/5001/values/<id>: no connection' },
   ]);
+});
+
+test('a cause names the thing that all its letters are about, and counts what they differ in', async () => {
+  const office = await offices.open();
+  const about = (data: object) => ({ body: eventBody('grade-push', data), failure: {} });
+  const groupsFor = async (...letters: object[]) => {
+    const ids = await office.park(letters.map(about));
+    const { groups } = await groupLetters(office.target, { id: ids }, { signal: never });
+    return groups.map((group) => group.about);
+  };
+  expect(await groupsFor({ userId: 1 }, { userId: 2 }, { userId: 2 })).toEqual([
+    'All in org unit 2001, grade object 5001; 2 users',
+  ]);
+  expect(await groupsFor({ gradeObjectId: 7 }, { gradeObjectId: 8 })).toEqual([
+    'All in org unit 2001, user 301; 2 things',
+  ]);
+  const named = (userName: string) => ({
+    userId: undefined,
+    userName,
+    orgUnitId: undefined,
+    orgUnitCode: 'BIO-101',
+  });
+  expect(await groupsFor(named('ann'), named('bob'))).toEqual(['All about grade object 5001, BIO-101']);
+  expect(await groupsFor({})).toEqual(['']);
 });
 
 test('a refused credential is one cause, by the secret that is to be changed, with or without an answer', async () => {
