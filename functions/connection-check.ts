@@ -1,12 +1,14 @@
 import type { Context } from 'aws-lambda';
+import { errorName } from '../lib/runtime/aws/error.ts';
 import { createTally } from '../lib/runtime/telemetry/metrics.ts';
+import { writeReach } from '../lib/runtime/telemetry/platform-reach.ts';
 import {
   type ConnectionReport,
   checkConnection,
   connectionOperations,
 } from '../lib/stage/connection/check.ts';
 import { withConnection } from '../lib/stage/connection/connection.ts';
-import { targetFrom } from '../lib/stage/target.ts';
+import { type Target, targetFrom } from '../lib/stage/target.ts';
 
 /** Calls that the function may make, which determine the scopes that it needs. */
 export const operations = connectionOperations;
@@ -24,10 +26,26 @@ export const handler = async (_event?: unknown, context?: Context): Promise<Conn
   const invocationId = context?.awsRequestId;
   const message = level === 'INFO' ? 'the connection works' : 'the connection has problems';
   const metrics = metricLinesOf(report, target.metricNamespace);
+  const unwritten = await noteReach(target, report);
   process.stdout.write(
-    `${[JSON.stringify({ ...facts, invocationId, message, ...report }), ...metrics].join('\n')}\n`,
+    `${[JSON.stringify({ ...facts, invocationId, message, ...report, ...unwritten }), ...metrics].join('\n')}\n`,
   );
   return report;
+};
+
+/** A check that cannot be recorded is a check all the same. */
+const noteReach = async (
+  { dynamodb, ledgerTable: table }: Target,
+  { reachable: isReached, problems: [problem] }: ConnectionReport,
+): Promise<{ unwritten?: string }> => {
+  if (table === undefined) return {};
+  const { what = '', remedy = '' } = isReached ? {} : (problem ?? {});
+  try {
+    await writeReach({ dynamodb, table, nowMs: Date.now }, { isReached, what, remedy });
+    return {};
+  } catch (error) {
+    return { unwritten: `what was seen could not be recorded: ${errorName(error)}` };
+  }
 };
 
 /** The report as lines of CloudWatch's embedded metric format. Unknown values are omitted. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { handler } from '../../functions/connection-check.ts';
+import { readReach } from '../../lib/runtime/telemetry/platform-reach.ts';
 import { localOffice } from '../lib/desk/cli/local-office.ts';
 import { settingsOf } from '../local/stack.ts';
 import { logForTests } from './log-for-tests.ts';
@@ -22,6 +23,22 @@ test('a connection that is well is answered, logged and counted', async () => {
   const message = 'the connection works';
   expect(log).toMatchObject({ level: 'INFO', function: 'connection-check', message });
   expect(metrics).toMatchObject({ PlatformReachable: [1], CredentialAccepted: [1], VersionsSupported: [1] });
+});
+
+test('what it saw last is kept for people whose machines have another network, with since when it is so', async () => {
+  const { dynamodb, ledgerTable: table = '' } = office.target();
+  const seen = () => readReach({ dynamodb, table, nowMs: Date.now });
+  await handler();
+  const before = await seen();
+  expect(before).toMatchObject({ isReached: true, what: '', remedy: '' });
+  vi.stubEnv('PLATFORM_URL', 'http://127.0.0.1:9');
+  await handler();
+  const first = await seen();
+  await handler();
+  const second = await seen();
+  expect(first).toMatchObject({ isReached: false, what: expect.stringContaining('no connection') });
+  expect(second?.sinceMs).toBe(first?.sinceMs);
+  expect(second?.atMs).toBeGreaterThan(first?.atMs ?? 0);
 });
 
 test('a refused credential is an error in the log, and a metric that pages somebody', async () => {

@@ -1,6 +1,7 @@
 import { patientReceipts, waitSeconds } from '../../message/backoff.ts';
 import { type Failure, MessageFailure } from '../../message/failure.ts';
 import { healsByItself, isRetried } from '../../message/failure-kinds.ts';
+import { networkRemedyIn } from '../../message/network-errors.ts';
 import { type SafeText, safe } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { type Deferral, deferrals } from './reasons.ts';
@@ -158,6 +159,7 @@ const longWait = (delivery: Delivery): string =>
 /** What a waiting message would have done by itself now needs a person. A remedy that only says to wait is no more one. */
 const insteadOfWaiting = (failure: Failure, why: string): Failure => {
   const { kind } = failure;
-  const person = !healsByItself(kind) ? `${failure.remedy} ` : '';
+  const isMended = !healsByItself(kind) || networkRemedyIn(failure.message) !== undefined;
+  const person = isMended ? `${failure.remedy} ` : '';
   return { ...failure, remedy: `${person}${why} When the cause is gone, replay this letter.` };
 };

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FailureKind, needsPerson } from '../../message/failure-kinds.ts';
+import { networkRemedyIn } from '../../message/network-errors.ts';
 import { recordsOf } from './read-records.ts';
 import type { DeskRecord, DeskTable } from './record.ts';
 
@@ -77,8 +78,13 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
     return state === 'letter' ? 'cameBack' : 'through';
   };
   /** Waiting does not heal it, so nothing waits for it. */
-  const isStuck = (message: string): boolean =>
-    fateOf(message) === 'waits' && needsPerson(records.get(message)?.kind as FailureKind);
+  const isStuck = (message: string): boolean => {
+    const { kind, error = '' } = records.get(message) ?? {};
+    return (
+      fateOf(message) === 'waits' &&
+      (needsPerson(kind as FailureKind) || networkRemedyIn(error) !== undefined)
+    );
+  };
 
   return {
     expect: (messages) => {

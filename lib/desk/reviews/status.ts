@@ -7,7 +7,9 @@ import {
   priorities,
   readPaceUse,
 } from '../../runtime/telemetry/pace-use.ts';
+import { type PlatformReach, readReach } from '../../runtime/telemetry/platform-reach.ts';
 import { type AuditedCommand, openCommands } from '../../stage/audit-log.ts';
+import { awsTimeMs } from '../../stage/aws-time.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import { type ConnectionReport, checkConnection } from '../../stage/connection/check.ts';
 import { withConnection } from '../../stage/connection/connection.ts';
@@ -44,8 +46,10 @@ export type Status<Part extends OptionFacts = never> = {
   atWork: Omit<AuditedCommand, 'meant' | 'did'>[] | undefined;
   /** What the options tell. */
   options: Part[];
-  /** Undefined if the target does not name a platform. */
+  /** What this machine sees. Undefined if the target does not name a platform. */
   connection: ConnectionReport | undefined;
+  /** What the functions saw last; undefined: none has reported for a week, or it cannot be read. */
+  reach: PlatformReach | undefined;
   pace: PaceStatus;
 };
 
@@ -106,17 +110,20 @@ export const statusOf = async <Part extends OptionFacts = never>(
   const reviews = Promise.all([
     known(deployedVersion(target)),
     known(openCommands(target, signal)),
+    known(reachOf(target)),
     Promise.all(parts.map((read) => read(target, signal))),
   ]);
   const [queues, paused, connection, uses, letters, waiting] = await Promise.all([
     Promise.all(functions.map(queueStatus)),
     pausedFunctions(target, functions),
-    withConnection(target, (connection) => checkConnection(connection, { mayLackSecret: true })),
+    withConnection(target, async (connection) =>
+      checkConnection(connection, { mayLackSecret: true, ownOffsetMs: await known(ownOffsetMs(target)) }),
+    ),
     usesOf(target, [...functions, ...jobs]),
     unlessRefused(lists.letters()),
     unlessRefused(lists.waiting()),
   ]);
-  const [deployed, atWork, ofOptions] = await reviews;
+  const [deployed, atWork, reach, ofOptions] = await reviews;
   const { visible, inFlight, delayed } = counts;
   const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
   return {
@@ -126,6 +133,7 @@ export const statusOf = async <Part extends OptionFacts = never>(
     atWork: atWork?.map(({ meant: _, did: __, ...told }) => told),
     options: ofOptions,
     connection,
+    reach,
     pace: {
       window: windowOf(connection, uses),
       calls: uses && byClass(uses.flatMap(({ calls }) => calls)),
@@ -140,6 +148,12 @@ const deployedVersion = async (target: Target): Promise<DeployedVersion | undefi
   const deployed = await target.deployed?.();
   return deployed && compareDeployed(deployed);
 };
+
+const reachOf = async ({ dynamodb, ledgerTable: table }: Target): Promise<PlatformReach | undefined> =>
+  table === undefined ? undefined : readReach({ dynamodb, table, nowMs: Date.now });
+
+/** How far this machine's clock is behind AWS'. */
+const ownOffsetMs = async (target: Target): Promise<number> => (await awsTimeMs(target)) - Date.now();
 
 const listsOf = (target: Target, signal: AbortSignal): Lists => ({
   letters: () => groupLetters(target, {}, { signal }),

@@ -1,13 +1,16 @@
 import {
   type FailureKind,
+  failureKinds,
   letterUseOf,
   needsDecision,
   needsPerson,
   type UndecidedKind,
   undecidedKinds,
 } from '../../message/failure-kinds.ts';
+import { networkRemedyIn } from '../../message/network-errors.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
+import type { PlatformReach } from '../../runtime/telemetry/platform-reach.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../stage/connection/check.ts';
 import { needsRole } from '../../stage/roles.ts';
 import { type DeployedVersion, versionText } from '../../stage/version.ts';
@@ -58,7 +61,7 @@ const healthNotes = (report: ConnectionReport): [platform: Note, credential: Not
   return [
     {
       tone: reachable ? 'good' : 'bad',
-      text: `${reachable ? 'The platform answers' : 'The platform does not answer'}: ${platform}`,
+      text: `From this machine, the platform ${reachable ? 'answers' : 'does not answer'}: ${platform}`,
     },
     credentialNote(report),
     {
@@ -97,14 +100,81 @@ const credentialNote = (report: ConnectionReport): Note => {
 
 const concernNotes = ({
   clockSkewSeconds = 0,
+  ownSkewSeconds,
   authorizationDays,
-}: Pick<ConnectionReport, 'clockSkewSeconds' | 'authorizationDays'>): View => [
-  Math.abs(clockSkewSeconds) >= 2 && { tone: 'plain', text: `Its clock is ${skewOf(clockSkewSeconds)} ours` },
+}: Pick<ConnectionReport, 'clockSkewSeconds' | 'ownSkewSeconds' | 'authorizationDays'>): View => [
+  Math.abs(clockSkewSeconds) >= 2 && {
+    tone: 'plain',
+    text: `Its clock is ${skewOf(clockSkewSeconds)} ${ownSkewSeconds === undefined ? 'ours' : 'AWS’'}`,
+  },
+  Math.abs(ownSkewSeconds ?? 0) >= 2 && {
+    tone: 'plain',
+    text: `The clock of this machine is ${skewOf(ownSkewSeconds ?? 0)} AWS’`,
+  },
   authorizationDays !== undefined && {
     tone: 'plain',
     text: `A person must authorize again in ${countOf(Math.max(0, authorizationDays ?? 0), 'day')}`,
   },
 ];
+
+/** A check by the functions is older than this if connection-check does not run. */
+const checkedWithinMs = 20 * 60_000;
+
+const isRecent = ({ atMs }: PlatformReach): boolean => Date.now() - atMs < checkedWithinMs;
+
+/** What the functions see may differ from what this machine sees: they have a network of their own. */
+const reachNote = (reach: PlatformReach | undefined): Note => {
+  if (reach === undefined)
+    return { tone: 'unknown', text: 'From the functions: connection-check has reported nothing yet' };
+  const { isReached, atMs, sinceMs, what } = reach;
+  if (!isRecent(reach)) return { tone: 'unknown', text: `From the functions: ${silentText(reach)}` };
+  return isReached
+    ? { tone: 'good', text: `From the functions, the platform answered ${ageOf(atMs)} ago` }
+    : {
+        tone: 'bad',
+        text: `From the functions, the platform has not answered since ${momentOf(sinceMs)}, last tried ${ageOf(atMs)} ago: ${plain(what)}`,
+      };
+};
+
+const momentOf = (ms: number): string => minuteOf(new Date(ms).toISOString());
+
+const silentText = ({ atMs }: PlatformReach): string =>
+  `connection-check has reported nothing since ${momentOf(atMs)}`;
+
+/** What is wrong with the connection, and whose it is: a difference between this machine and the functions is the network's. */
+const connectionProblems = ({
+  connection,
+  reach,
+}: Pick<Status, 'connection' | 'reach'>): ConnectionReport['problems'] => {
+  const problems = connection?.problems ?? [];
+  if (reach === undefined) return problems;
+  if (!isRecent(reach))
+    return [
+      ...problems,
+      {
+        what: `It is not known whether the functions reach the platform: ${silentText(reach)}`,
+        remedy: 'Its log says why, or whether its schedule is off. `npx serverless deploy` restores both.',
+      },
+    ];
+  if (connection === undefined || reach.isReached === connection.reachable) return problems;
+  if (reach.isReached)
+    return [
+      {
+        what: 'This machine does not reach the platform, but the functions do: no message waits for it',
+        remedy:
+          'Check the network of this machine. From here, it is not known whether the credential is accepted.',
+      },
+    ];
+  return [
+    {
+      what: `The functions have not reached the platform since ${momentOf(reach.sinceMs)}, but this machine does: ${reach.what}`,
+      remedy: `Have whoever runs the functions’ network look at it: their subnets, NAT, firewall and DNS, and whether the platform lets their address in.${isSomebodys(reach.remedy) ? ` ${reach.remedy}` : ''}`,
+    },
+    ...problems,
+  ];
+};
+
+const isSomebodys = (remedy: string): boolean => remedy !== '' && remedy !== failureKinds.unavailable.remedy;
 
 /** The platform's budget, and what is left of it. */
 const windowText = (window: PaceStatus['window']): string => {
@@ -177,6 +247,7 @@ export const statusView = (status: Status<OptionStatus>): View => {
     section(
       'Platform',
       ...connectionNotes(connection),
+      connection && reachNote(status.reach),
       connection?.scopes && text(`Scopes asked for: ${connection.scopes.join(' ')}`),
     ),
     section('Pace', ...paceView(pace)),
@@ -229,7 +300,7 @@ const firstOf = ({ letters, ...status }: Status<OptionStatus>): View => {
   const causes = groups.filter(({ kind }) => !needsDecision(kind));
   const all: View = [
     ...(deployed === undefined || deployed.is === 'same' ? [] : versionView(deployed)),
-    ...blockedView(waiting, connection?.problems ?? []),
+    ...blockedView(waiting, connectionProblems(status)),
     ...paused.flatMap(pausedNotes),
     ...status.options.flatMap(({ first }) => first),
     ...atWorkView(status.atWork ?? []),
@@ -248,6 +319,30 @@ const firstOf = ({ letters, ...status }: Status<OptionStatus>): View => {
     return [{ tone: 'good', text: 'Nothing. All is well.' }];
   const why = unknown.length > 0 ? unknown.join(' ') : 'See “Platform”.';
   return [{ tone: 'unknown', text: `Nothing, as far as is known. ${why}` }];
+};
+
+/** What to do first, as data: what is wrong, what to do about it, and the commands to type. */
+export type Todo = { what: string; todo: string[]; commands: string[] };
+
+/** `typed`: a command as it is typed. */
+export const todoIn = (status: Status<OptionStatus>, typed: (command: string) => string): Todo[] => {
+  const all: Todo[] = [];
+  const add = (what: string): Todo => {
+    const entry: Todo = { what, todo: [], commands: [] };
+    all.push(entry);
+    return entry;
+  };
+  for (const block of firstOf(status)) {
+    if (!block || ('tone' in block && 'text' in block && block.tone === 'good')) continue;
+    const last = all.at(-1);
+    if ('tone' in block && 'text' in block) {
+      const isTodo = block.tone === 'todo' && last !== undefined;
+      if (isTodo) last.todo.push(block.text);
+      const entry = isTodo ? last : add(block.text);
+      if (block.command !== undefined) entry.commands.push(typed(block.command));
+    } else if ('command' in block) (last ?? add('')).commands.push(typed(block.command));
+  }
+  return all;
 };
 
 const maxCauses = 3;
@@ -300,7 +395,9 @@ export const blockedView = (
   problems: ConnectionReport['problems'],
 ): View => {
   const blocked = Map.groupBy(
-    waiting.filter(({ kind }) => needsPerson(kind as FailureKind)),
+    waiting.filter(
+      ({ kind, error }) => needsPerson(kind as FailureKind) || networkRemedyIn(error) !== undefined,
+    ),
     // Of several secrets, some may be changed already.
     ({ remedy, bySecret = [], mendedMs }) =>
       bySecret.length > 1 && mendedMs !== undefined ? `changed: ${remedy}` : remedy,
@@ -429,7 +526,7 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): View => {
       ...{ tone: kindTone(kind), to: `/causes#${cause}` },
       text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
     },
-    ...adviceOf(group, isSentWithAll ? [] : firstAction(group, { cause }), { isShort: true }),
+    ...adviceOf(group, isSentWithAll ? [] : firstAction(group, { cause })),
   ];
 };
 

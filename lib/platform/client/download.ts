@@ -1,11 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import {
-  type Answer,
-  connectionFailure,
-  maxErrorBytes,
-  readStart,
-} from '../../runtime/aws/receive-answer.ts';
+import { connectionFailure } from '../../message/network-errors.ts';
+import { type Answer, maxErrorBytes, readStart } from '../../runtime/aws/receive-answer.ts';
 import { errorCode } from '../../runtime/privacy/log-text.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
 import { isKnownError } from './parse-refusal.ts';

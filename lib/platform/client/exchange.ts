@@ -1,12 +1,7 @@
 import { Client, type Dispatcher } from 'undici';
+import { connectionFailure } from '../../message/network-errors.ts';
 import { connectionSettings, KeptConnections } from '../../runtime/aws/kept-connections.ts';
-import {
-  type Answer,
-  connectionFailure,
-  type Headers,
-  maxAnswerBytes,
-  receive,
-} from '../../runtime/aws/receive-answer.ts';
+import { type Answer, type Headers, maxAnswerBytes, receive } from '../../runtime/aws/receive-answer.ts';
 import { errorCode } from '../../runtime/privacy/log-text.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';
 

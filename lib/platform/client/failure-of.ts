@@ -1,5 +1,6 @@
 import { type Failure, InvalidMessage, MessageFailure, type MessageProblem } from '../../message/failure.ts';
 import { type FailureKind, failureKinds } from '../../message/failure-kinds.ts';
+import { networkRemedyIn } from '../../message/network-errors.ts';
 import { type SafeText, safe, safeList } from '../../message/safe-text.ts';
 import { awsTroubleIn, errorName } from '../../runtime/aws/error.ts';
 import { errorNameIn } from './json-error.ts';
@@ -115,7 +116,9 @@ const silence = (error: PlatformError): Failure => {
     ...{
       kind,
       message: safe`${error.call}: ${error.message}`,
-      remedy: failureKinds[kind].remedy,
+      remedy:
+        (kind === 'unavailable' ? networkRemedyIn(`: ${error.message}`) : undefined) ??
+        failureKinds[kind].remedy,
       operation: error.call,
     },
     ...defined({ retryAfterSeconds: turnInSeconds }),

@@ -1,5 +1,4 @@
 import type { Dispatcher } from 'undici';
-import { type SafeText, safe } from '../../message/safe-text.ts';
 
 /** By their names in lower case. */
 export type Headers = Record<string, string | string[] | undefined>;
@@ -125,14 +124,3 @@ export const readStart = async ({
   }
   return { status, headers, text: startOf(pieces, maxErrorBytes), ...cut };
 };
-
-/** Why no usable answer came, by the code of the error. */
-export const connectionFailure = (code: SafeText): SafeText => {
-  if (isNeverConnected.test(code)) return safe`no connection (${code})`;
-  if (/TIMEOUT|TimeoutError|AbortError/.test(code)) return safe`no answer in time (${code})`;
-  return safe`cut off before the answer was complete (${code})`;
-};
-
-/** These codes come only while a connection is made: nothing was sent. */
-const isNeverConnected =
-  /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;

@@ -22,8 +22,10 @@ export type ConnectionReport = {
   changes: Changes | undefined;
   /** What every message that the service signs would wait for now; undefined: the probe found nothing to wait for. */
   waitingFor: { kind: string; why: string } | undefined;
-  /** How far the platform's clock is ahead of ours; undefined: unknown. */
+  /** How far the platform's clock is ahead of AWS', or, if AWS' time is not known, of ours; undefined: unknown. */
   clockSkewSeconds: number | undefined;
+  /** How far this machine's clock is ahead of AWS'; undefined: it was not asked. */
+  ownSkewSeconds?: number | undefined;
   versions: { component: string; version: string; supported: boolean | undefined }[];
   /** What is left of the platform's budget for all its clients, by the answers to the probe; undefined: it reports none. */
   budget: { remaining: number; endsMs: number } | undefined;
@@ -50,11 +52,12 @@ export const connectionOperations = [getVersions, getWhoAmI];
 
 /**
  * Reads the service's credential, and asks the platform for its user and its versions. `mayLackSecret`: the caller is a person, whose
- * right to read the secret says nothing about that of the functions.
+ * right to read the secret says nothing about that of the functions. `ownOffsetMs`: how far the clock of that person's machine is behind
+ * AWS', so that it is not taken for the platform's.
  */
 export const checkConnection = async (
   connection: Connection,
-  { mayLackSecret = false } = {},
+  { mayLackSecret = false, ownOffsetMs }: { mayLackSecret?: boolean; ownOffsetMs?: number | undefined } = {},
 ): Promise<ConnectionReport> => {
   const platform = connection.client.for({
     actor: undefined,
@@ -89,8 +92,10 @@ export const checkConnection = async (
     credentialSinceMs: credential?.sinceMs,
     changes,
     waitingFor: waitFor(user.failure) ?? waitForChanges(changes),
-    clockSkewSeconds:
-      connection.signatureSkewSeconds() ?? (offsetMs === undefined ? undefined : Math.round(offsetMs / 1000)),
+    ...clocks(
+      connection.signatureSkewSeconds() ?? (offsetMs === undefined ? undefined : offsetMs / 1000),
+      ownOffsetMs,
+    ),
     versions,
     budget: told && { remaining: told.remaining, endsMs: told.endsMs },
     authorizationDays: daysLeft(credential?.credential, connection.refreshTokenDays),
@@ -167,7 +172,8 @@ const problemsOf = (
   report: Omit<ConnectionReport, 'problems'>,
   { user, listed }: { user: Failure | undefined; listed: Failure | undefined },
 ): ConnectionReport['problems'] => {
-  const { reachable, versions, clockSkewSeconds = 0, authorizationDays = Number.POSITIVE_INFINITY } = report;
+  const { reachable, versions, clockSkewSeconds = 0, ownSkewSeconds = 0 } = report;
+  const { authorizationDays = Number.POSITIVE_INFINITY } = report;
   return [
     ...(listed && !reachable ? [{ what: listed.message, remedy: listed.remedy }] : []),
     // An unreachable platform is reported above; an unreadable secret is a separate problem.
@@ -184,13 +190,21 @@ const problemsOf = (
         what: `The platform does not list version ${version} of ${component}`,
         remedy: `Set ${component}Version of the stage to one that it lists.`,
       })),
+    ...(Math.abs(ownSkewSeconds) >= muchSkewSeconds
+      ? [
+          {
+            what: `The clock of this machine is ${skewOf(ownSkewSeconds)} AWS’`,
+            remedy: 'Set it. The functions have clocks of their own, and are not affected.',
+          },
+        ]
+      : []),
     ...(Math.abs(clockSkewSeconds) >= muchSkewSeconds
       ? [
           {
-            what: `The platform's clock is ${skewOf(clockSkewSeconds)} ours`,
+            what: `The platform's clock is ${skewOf(clockSkewSeconds)} ${report.ownSkewSeconds === undefined ? 'ours' : 'AWS’'}`,
             remedy:
               Math.abs(clockSkewSeconds) > maxSkewSeconds
-                ? 'Have the people who run the platform correct it: the functions sign for no time that is more than a day from ours.'
+                ? 'Have the people who run the platform correct it: the functions sign for no time that is more than a day from theirs.'
                 : 'Do nothing here: the functions adjust to the platform’s clock. Tell the people who run the platform.',
           },
         ]
@@ -240,9 +254,31 @@ const accepted = ({ value, failure }: Settled<unknown>): boolean | undefined => 
 const waitFor = (failure: Failure | undefined): ConnectionReport['waitingFor'] =>
   failure && isRetried(failure.kind) ? { kind: failure.kind, why: failure.message } : undefined;
 
-/** `12 s behind`, `12 s ahead of`. */
-export const skewOf = (seconds: number): string =>
-  `${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'}`;
+/** Of whole seconds: the head of an answer has no more. A difference of less than two is none. */
+const clocks = (
+  skewSeconds: number | undefined,
+  ownOffsetMs: number | undefined,
+): Pick<ConnectionReport, 'clockSkewSeconds' | 'ownSkewSeconds'> => {
+  const ownSeconds = ownOffsetMs === undefined ? 0 : -ownOffsetMs / 1000;
+  return {
+    clockSkewSeconds: skewSeconds === undefined ? undefined : Math.round(skewSeconds + ownSeconds),
+    ...(ownOffsetMs !== undefined && { ownSkewSeconds: Math.round(ownSeconds) }),
+  };
+};
+
+/** `12 s behind`, `12 h ahead of`. */
+export const skewOf = (seconds: number): string => {
+  const size = Math.abs(seconds);
+  const [count, unit] =
+    size < 120
+      ? [size, 's']
+      : size < 7_200
+        ? [size / 60, 'min']
+        : size < 172_800
+          ? [size / 3_600, 'h']
+          : [size / 86_400, 'd'];
+  return `${Math.round(count)} ${unit} ${seconds < 0 ? 'behind' : 'ahead of'}`;
+};
 
 /** A refusal by the platform is an answer, too. */
 const answered = (failure: Failure | undefined): boolean =>

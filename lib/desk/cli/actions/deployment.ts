@@ -2,11 +2,11 @@ import { statusPartsOf } from '../../../options.ts';
 import { integrationNames } from '../../../stage/function-names.ts';
 import { documentOf, statusOf } from '../../reviews/status.ts';
 import { changeDeliveries } from '../../verbs/deliveries.ts';
-import { statusView } from '../../views/status.ts';
+import { statusView, todoIn } from '../../views/status.ts';
 import type { CommandContext } from '../command-context.ts';
 
 export const status = async (
-  { target, name, signal, desks, print }: CommandContext,
+  { target, name, signal, desks, terminal, print }: CommandContext,
   { oldest = false }: { oldest?: boolean },
 ): Promise<void> => {
   const found = await statusOf(target, {
@@ -15,7 +15,13 @@ export const status = async (
     oldest,
     signal,
   });
-  print(documentOf(found), () => [{ heading: name }, ...statusView(found)]);
+  const document = { ...documentOf(found), todo: todoIn(found, terminal.command) };
+  print(document, () => {
+    const [first, ...others] = statusView(found);
+    // Where a person reads it, the end is in sight.
+    const isRead = Number.isFinite(terminal.width);
+    return [{ heading: name }, ...(isRead ? [...others, first] : [first, ...others])];
+  });
 };
 
 const changing =

@@ -1,3 +1,4 @@
+import { reachKey } from '../../../runtime/telemetry/platform-reach.ts';
 import { connectionSettings } from '../../connection/connection-settings.ts';
 import { counted, under } from '../alarms.ts';
 import { leadingKeys, ledger } from '../stage-arns.ts';
@@ -11,6 +12,12 @@ export const connectionCheck: FunctionParts = {
       Action: ['dynamodb:GetItem'],
       Resource: ledger,
       Condition: leadingKeys('incident/service-credential'),
+    },
+    // What it saw last, for people whose machines reach the platform by another way.
+    {
+      Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+      Resource: ledger,
+      Condition: leadingKeys(reachKey),
     },
   ],
   alarms: ({ metric }) => ({

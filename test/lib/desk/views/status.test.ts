@@ -8,6 +8,7 @@ import {
   connectionNotes,
   type OptionStatus,
   statusView,
+  todoIn,
 } from '../../../../lib/desk/views/status.ts';
 import type { Block, Note } from '../../../../lib/desk/views/view.ts';
 import type { ConnectionReport } from '../../../../lib/stage/connection/check.ts';
@@ -23,7 +24,7 @@ const report = (more: Partial<ConnectionReport>): ConnectionReport => ({
 
 test('a connection that is well has three notes, all good', () => {
   expect(connectionNotes(report({})).filter(Boolean)).toEqual([
-    { tone: 'good', text: 'The platform answers: https://lms.example.edu' },
+    { tone: 'good', text: 'From this machine, the platform answers: https://lms.example.edu' },
     { tone: 'good', text: 'It accepts the service’s credential, and has not refused it for a change lately' },
     { tone: 'good', text: 'Versions in use: lp 1.50' },
   ]);
@@ -35,9 +36,9 @@ test('what is not well comes with what to do, and without control characters', (
     ...{ clockSkewSeconds: -12, authorizationDays: -1 },
     problems: [{ what: 'Refused\u001B[31m', remedy: 'Rotate\u0007it' }],
   });
-  const told = [...connectionNotes(refused), ...blockedView([], refused.problems)] as Note[];
+  const told = [...connectionNotes(refused), ...blockedView([], refused.problems)].filter(Boolean) as Note[];
   expect(told.map(({ tone, text }) => `${tone}: ${text}`)).toEqual([
-    'bad: The platform does not answer: https://lms.example.edu',
+    'bad: From this machine, the platform does not answer: https://lms.example.edu',
     'unknown: It is not known whether it accepts the service’s credential',
     'good: Versions in use: lp 1.50',
     'plain: Its clock is 12 s behind ours',
@@ -66,20 +67,25 @@ const soonMs = Date.now() + 600_000;
 const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000 - 100;
 const groupOf = (kind: string, letters: number, more: Partial<Group> = {}): Group => ({
   ...{ cause: `${kind}-1`, function: 'grade-push', kind, error: 'It failed', words: [], remedy: 'Mend it.' },
-  ...{ letters, oldestMs: minutesAgo(60), newestMs: minutesAgo(3), grants: [], replayedOften: 0, ...more },
+  ...{ letters, oldestMs: minutesAgo(60), newestMs: minutesAgo(3), grants: [], about: '' },
+  ...{ replayedOften: 0, ...more },
 });
+
+const statusWith = (groups: Group[], more: Partial<Status<OptionStatus>>): Status<OptionStatus> => {
+  const letters = groups.reduce((sum, group) => sum + group.letters, 0);
+  const counts = { visible: letters, inFlight: 0, delayed: 0 };
+  return {
+    ...{ queues: [], paused: [], waiting: [], atWork: [], options: [], connection: report({}) },
+    pace: { window: 'none', calls: [], sinceMs: 0 },
+    ...{ deployed: undefined, reach: undefined },
+    letters: { groups, counts, matching: letters, listed: letters, queued: letters },
+    ...more,
+  };
+};
 
 /** What is to be done first, as it is printed. */
 const firstOf = (groups: Group[], more: Partial<Status<OptionStatus>> = {}): string[] => {
-  const letters = groups.reduce((sum, group) => sum + group.letters, 0);
-  const counts = { visible: letters, inFlight: 0, delayed: 0 };
-  const [first] = statusView({
-    ...{ queues: [], paused: [], waiting: [], atWork: [], options: [], connection: report({}) },
-    pace: { window: 'none', calls: [], sinceMs: 0 },
-    deployed: undefined,
-    letters: { groups, counts, matching: letters, listed: letters, queued: letters },
-    ...more,
-  });
+  const [first] = statusView(statusWith(groups, more));
   return linesOf([first as Block], { ...quietTerminal, width: 1_000 }).slice(1);
 };
 
@@ -173,7 +179,7 @@ test('of several refused credentials each secret is named until it is changed', 
   ]);
   const many = firstOf([], { waiting: [groupFor(...Array.from({ length: 51 }, (_, at) => `${301 + at}`))] });
   expect(many.slice(-3)).toEqual([
-    '… and 1 more',
+    '… and 41 more',
     expect.stringContaining('waiting wake'),
     'To list all: sis-relay waiting --json',
   ]);
@@ -181,20 +187,29 @@ test('of several refused credentials each secret is named until it is changed', 
 
 test('a cause names the secrets that are missing', () => {
   const grants = Array.from({ length: 12 }, (_, at) => 301 + at).map((id) => `relay/users/${id}`);
-  expect(firstOf([groupOf('missing-credential', 5, { grants })])).toEqual([
+  const about = 'All in org unit 2001; 12 users';
+  expect(firstOf([groupOf('missing-credential', 5, { grants, about })])).toEqual([
     '✗ 5 letters of grade-push (missing-credential), the newest 3 min old: It failed',
+    'All in org unit 2001; 12 users.',
     '→ Mend it.',
     ...['Secrets to create:', ...grants.slice(0, 10).map((each) => `  ${each}`)],
     '… and 2 more',
     'To send again: sis-relay letters replay --cause missing-credential-1',
-    'To list all: sis-relay letters groups --cause missing-credential-1',
+    'To list all: sis-relay letters groups --cause missing-credential-1 --json',
   ]);
 });
 
 test('what options tell comes before what operators have begun, and that before the letters', () => {
   const command = { id: 'a', command: 'letters replay', who: 'joe', why: undefined, filter: undefined };
+  const about = { secret: undefined, file: undefined };
   const atWork = [
-    { ...command, at: new Date(minutesAgo(4)).toISOString(), endedAt: undefined, counts: { planned: 5_000 } },
+    {
+      ...command,
+      ...about,
+      at: new Date(minutesAgo(4)).toISOString(),
+      endedAt: undefined,
+      counts: { planned: 5_000 },
+    },
   ];
   const letters = {
     groups: [],
@@ -259,5 +274,59 @@ test('all is not said to be well where an option could not read something', () =
   ];
   expect(firstOf([], { options })).toEqual([
     '? Nothing, as far as is known. What became of imports could not be read.',
+  ]);
+});
+
+const reach = { atMs: minutesAgo(3), isReached: true, sinceMs: minutesAgo(600), what: '', remedy: '' };
+const away = { ...reach, isReached: false, sinceMs: 0, what: 'no connection (UND_ERR_CONNECT_TIMEOUT)' };
+const down = report({ reachable: false, problems: [{ what: 'no connection', remedy: 'Ask the platform.' }] });
+
+test('what this machine sees is told apart from what the functions saw last', () => {
+  const networks =
+    '→ Have whoever runs the functions’ network look at it: their subnets, NAT, firewall and DNS';
+  expect(firstOf([], { reach: away }).join('\n')).toMatch(
+    new RegExp(
+      `^✗ The functions have not reached the platform since 1970-01-01 00:00 UTC, but this machine does: no connection .*\n${networks}`,
+    ),
+  );
+  // A remedy of its own is said, too.
+  expect(firstOf([], { reach: { ...away, remedy: 'Renew it.' } }).at(-1)).toMatch(/address in\. Renew it\.$/);
+  const [first = '', todo = ''] = firstOf([], { reach, connection: down });
+  expect([first, todo]).toEqual([
+    expect.stringContaining('This machine does not reach the platform, but the functions do'),
+    expect.stringContaining('Check the network of this machine'),
+  ]);
+  expect(firstOf([], { reach: away, connection: down })).toEqual(['✗ no connection', '→ Ask the platform.']);
+  expect(firstOf([], { reach })).toEqual(['✓ Nothing. All is well.']);
+  const silent = firstOf([], { reach: { ...reach, atMs: minutesAgo(100) } });
+  expect(silent[0]).toContain('connection-check has reported nothing since');
+});
+
+test('a certificate that is out of date is somebody’s to mend, also if only the functions meet it', () => {
+  const error = 'PUT /le/<id>: no connection, as the certificate is out of date (CERT_HAS_EXPIRED)';
+  const waits = {
+    ...{ function: 'grade-push', kind: 'unavailable', error, remedy: 'Have them renew it.', messages: 3 },
+    ...{ due: 0, unknown: 0, nextMs: soonMs, attempts: 2, oldestMs: minutesAgo(20), lastMs: minutesAgo(2) },
+  };
+  expect(firstOf([], { waiting: [waits] }).slice(0, 2)).toEqual([
+    expect.stringContaining('3 messages of grade-push wait for it (unavailable)'),
+    '→ Have them renew it.',
+  ]);
+});
+
+test('what to do first is also data', () => {
+  const typed = (command: string) => `sis-relay ${command} --stage prod`;
+  expect(todoIn(statusWith([], {}), typed)).toEqual([]);
+  expect(todoIn(statusWith([groupOf('rejected', 2)], { reach: away }), typed)).toEqual([
+    {
+      what: expect.stringContaining('The functions have not reached the platform'),
+      todo: [expect.stringContaining('functions’ network')],
+      commands: [],
+    },
+    {
+      what: '2 letters of grade-push (rejected), the newest 3 min old: It failed',
+      todo: ['Mend it.'],
+      commands: ['sis-relay letters replay --cause rejected-1 --stage prod'],
+    },
   ]);
 });

@@ -2,9 +2,7 @@ import { getEventListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { ownText } from '../../../../lib/message/safe-text.ts';
 import {
-  connectionFailure,
   maxErrorBytes,
   type Receiver,
   readStart,
@@ -181,14 +179,4 @@ describe('the start of a stream', () => {
       ...{ status: 400, headers: {}, text: 'ab', cutBy: expect.objectContaining({ message: 'reset' }) },
     });
   });
-});
-
-test.each([
-  ['ECONNREFUSED', 'no connection (ECONNREFUSED)'],
-  ['CERT_HAS_EXPIRED', 'no connection (CERT_HAS_EXPIRED)'],
-  ['UND_ERR_HEADERS_TIMEOUT', 'no answer in time (UND_ERR_HEADERS_TIMEOUT)'],
-  ['UND_ERR_CONNECT_TIMEOUT', 'no connection (UND_ERR_CONNECT_TIMEOUT)'],
-  ['ECONNRESET', 'cut off before the answer was complete (ECONNRESET)'],
-])('after %s there is %s', (code, told) => {
-  expect(connectionFailure(ownText(code))).toBe(told);
 });

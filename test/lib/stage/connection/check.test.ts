@@ -138,7 +138,20 @@ describe('the connection', () => {
     const { credentialAccepted, clockSkewSeconds, problems } = await check();
     expect(credentialAccepted).toBe(true);
     expect(clockSkewSeconds).toBeGreaterThan(590);
-    expect(problems).toMatchObject([{ what: expect.stringContaining('s ahead of ours') }]);
+    expect(problems).toMatchObject([{ what: expect.stringContaining('10 min ahead of ours') }]);
+  });
+
+  test('tells the clock of a person’s machine from the platform’s, by AWS’ time', async () => {
+    const connection = await connectionOf(office.target({ PLATFORM_CONNECT_TIMEOUT_MS: '500' }));
+    const report = connection && (await checkConnection(connection, { ownOffsetMs: 12 * 3_600_000 }));
+    await connection?.client.close();
+    // Seen from a machine that is 12 h behind, a platform that is right seems to be that much ahead: here, it is seen as behind.
+    expect(report?.ownSkewSeconds).toBe(-43_200);
+    expect(report?.problems[0]).toMatchObject({
+      what: 'The clock of this machine is 12 h behind AWS’',
+      remedy: expect.stringContaining('not affected'),
+    });
+    expect(Math.abs((report?.clockSkewSeconds ?? 0) + 43_200)).toBeLessThan(5);
   });
 
   test('does not follow a clock that is off by more than a day, and says who must correct it', async () => {
@@ -146,7 +159,7 @@ describe('the connection', () => {
     const { credentialAccepted, problems } = await check();
     expect(credentialAccepted).not.toBe(true);
     expect(problems).toContainEqual(
-      expect.objectContaining({ remedy: expect.stringContaining('more than a day from ours') }),
+      expect.objectContaining({ remedy: expect.stringContaining('more than a day from theirs') }),
     );
   });
 

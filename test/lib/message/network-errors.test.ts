@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { failureKinds } from '../../../lib/message/failure-kinds.ts';
+import { connectionFailure, networkRemedyIn } from '../../../lib/message/network-errors.ts';
+import { ownText, safe } from '../../../lib/message/safe-text.ts';
+import { failureOf } from '../../../lib/platform/client/failure-of.ts';
+import { PlatformError } from '../../../lib/platform/client/platform-error.ts';
+import { getWhoAmI } from '../../../lib/platform/resources/users.ts';
+
+const failed = (code: string) =>
+  failureOf(
+    new PlatformError({
+      ...{ operation: getWhoAmI, call: safe`GET /users/whoami`, sent: false },
+      message: connectionFailure(ownText(code)),
+    }),
+  );
+
+test.each([
+  [
+    'CERT_HAS_EXPIRED',
+    'no connection, as the certificate is out of date',
+    'run the platform renew its certificate',
+  ],
+  ['CERT_NOT_YET_VALID', 'no connection, as the certificate is out of date', 'renew its certificate'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'no connection, as the certificate is for another host', 'PLATFORM_URL'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'no connection, as the certificate is not trusted', 'such as a proxy'],
+  [
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'no connection, as the certificate is not trusted',
+    'whole and valid chain',
+  ],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'no connection, as TLS failed', 'scheme and port in PLATFORM_URL'],
+  ['EPROTO', 'no connection, as TLS failed', 'enable TLS 1.2'],
+  ['ENOTFOUND', 'no connection, as the host’s name does not resolve', 'DNS restore the name'],
+])('%s is somebody’s to mend: whose, and until when', (code, what, whose) => {
+  const { kind, message, remedy } = failed(code);
+  expect([kind, message]).toEqual(['unavailable', `GET /users/whoami: ${what} (${code})`]);
+  expect(remedy).toContain(whose);
+  expect(remedy).toContain('as a rule for a day');
+  // Also from a record, which holds the words alone.
+  expect(networkRemedyIn(`GET /<id>/whoami: ${what} (${code})`)).toBe(remedy);
+});
+
+test.each([
+  ['ECONNREFUSED', 'no connection'],
+  ['EAI_AGAIN', 'no connection'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'no connection'],
+  ['UND_ERR_HEADERS_TIMEOUT', 'no answer in time'],
+  ['ETIMEDOUT', 'no answer in time'],
+  ['ECONNRESET', 'cut off before the answer was complete'],
+])('%s heals by itself', (code, what) => {
+  const { message, remedy } = failed(code);
+  expect([message, remedy]).toEqual([
+    `GET /users/whoami: ${what} (${code})`,
+    failureKinds.unavailable.remedy,
+  ]);
+});
