@@ -10,7 +10,7 @@ export const filterOptions = (filter: object): string =>
 
 const times = new Set(['since', 'until']);
 
-const valueText = (name: string, value: unknown): string =>
+export const valueText = (name: string, value: unknown): string =>
   times.has(name) ? new Date(Number(value)).toISOString() : [value].flat().join(',');
 
 /** `--dead-letters` of `deadLetters`. */

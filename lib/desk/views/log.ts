@@ -1,16 +1,22 @@
 import { plain } from '../../runtime/privacy/printable.ts';
 import { type AuditedCommand, type AuditLog, leftOutTexts } from '../../stage/audit-log.ts';
 import { countOf, numberOf } from './amounts.ts';
-import { filterOptions } from './filter-options.ts';
+import { valueText } from './filter-options.ts';
 import { type Columns, table, text, type View } from './view.ts';
 
-/** What a command was about, as in `grades.csv --function grade-push`. */
+/** What a command was about, as in `grades.csv, function grade-push`. */
 export const aboutText = ({ file, secret, filter = {}, meant, did }: AuditedCommand): string => {
   const [first, ...others] = [...meant.union(did)];
   const letters = first === undefined ? '' : `${first.slice(0, 8)}${others.length > 0 ? '…' : ''}`;
-  const told = [file, secret, filterOptions(filter)].filter(Boolean).join(' ');
+  const told = [file, secret, filterText(filter)].filter(Boolean).join(', ');
   return plain(told || letters || 'everything');
 };
+
+/** `kind rejected, cause 1f2e3d4c 5a6b7c8d`. */
+const filterText = (filter: object): string =>
+  Object.entries(filter)
+    .map(([name, value]) => `${wordsOf(name)} ${valueText(name, value)}`)
+    .join(', ');
 
 /** `sent 2, came back 1`. */
 export const countsText = ({ counts, endedAt }: AuditedCommand): string => {
@@ -29,7 +35,7 @@ const columns: Columns<AuditedCommand> = {
   Who: ({ who }) => plain(who),
   What: (each) => ({
     text: plain(
-      `${each.command} ${aboutText(each)}: ${countsText(each)}${each.why === undefined ? '' : ` “${each.why}”`}`,
+      `${each.command}, ${aboutText(each)}: ${countsText(each)}${each.why === undefined ? '' : ` “${each.why}”`}`,
     ),
     isWhole: true,
   }),

@@ -82,7 +82,7 @@ export async function releasedFrom(template: Template): Promise<Released> {
         desks: await loadOptionDesks(),
         finish: () => {},
         collect: () => {},
-  sayLast: () => {},
+        sayLast: () => {},
       }),
     ),
     exitCodes,

@@ -4,7 +4,7 @@ import { deskOf } from '../../messages/letters/list.ts';
 import { awaitOutcomes } from '../../messages/publish/outcomes.ts';
 import { type Published, publishMessages } from '../../messages/publish/publish.ts';
 import { openMapping, type Source } from '../../messages/publish/rows.ts';
-import { numberOf } from '../../views/amounts.ts';
+import { durationOf, numberOf } from '../../views/amounts.ts';
 import { problemView } from '../../views/changes.ts';
 import { outcomesView, publishedNotes } from '../../views/publish.ts';
 import { list, text, type View } from '../../views/view.ts';
@@ -30,7 +30,10 @@ export const publish = async (
   if (dryRun) return finish(invalid === 0 && valid > 0);
   let isDone = sent > 0 && sent === valid;
   if (desk && wait !== undefined && messages.length > 0) {
-    const { unread, ...awaited } = await awaitOutcomes(desk, messages, { waitSeconds: wait, signal });
+    const { unread, ...awaited } = await awaitOutcomes(desk, messages, {
+      ...{ waitSeconds: wait, signal },
+      onKnown: progress(`Waiting up to ${durationOf(wait)} for outcomes:`),
+    });
     print(awaited, () => outcomesView({ unread, ...awaited }));
     const { done, duplicate, superseded } = awaited.outcomes;
     isDone &&= done + duplicate + superseded === sent;

@@ -37,7 +37,7 @@ export const addMessages = (program: Command, cli: Cli): void => {
   program
     .command('trace')
     .description(
-      'shows all that is known about a message (its waits, its letter, who did what to it, its outcome), or the messages about a user or a course',
+      'shows all that is known about a message (its waits, its letter, who did what to it, its outcome), or the messages about a user or an org unit',
     )
     .argument(
       '[id]',

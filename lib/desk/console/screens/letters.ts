@@ -71,7 +71,7 @@ export const addLetters = (desk: Desk): void => {
       Age: sortedBy('Age', sort === 'oldest' ? 'newest' : 'oldest'),
       Function: sortedBy('Function', 'function'),
       Kind: sortedBy('Kind', 'kind'),
-      'User · course · thing': sortedBy('User · course · thing', 'subject'),
+      'User · org unit · thing': sortedBy('User · org unit · thing', 'subject'),
       Replays: sortedBy('Replays', 'replays'),
     };
     const letters = table(
@@ -147,7 +147,7 @@ const filterForm = (given: Given, { integrations }: Desk): Html => {
   return html`<details class="fold"${Object.keys(given).length > 0 ? html` open` : ''}><summary>Filter</summary>
 <form method="post" action="/letters/search" class="filter" role="search">
 ${select('function', 'Function', [...integrations.keys()])}${select('kind', 'Kind', letterKinds)}
-${field('error', 'Error holds', 'not found')}${field('status', 'Status', '403, 5xx')}${field('user', 'User', 'id')}${field('orgUnit', 'Course', 'id')}
+${field('error', 'Error holds', 'not found')}${field('status', 'Status', '403, 5xx')}${field('user', 'User', 'id')}${field('orgUnit', 'Org unit', 'id or code')}
 ${field('since', 'Since', '36h')}${field('until', 'Until', '2h')}${field('minReplays', 'Replays, at least')}${given.cause ? field('cause', 'Cause') : ''}
 <button>Filter</button> <a href="/letters">All</a></form></details>`;
 };

@@ -67,8 +67,13 @@ ${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A la
       const onSent = at.progress('Sent');
       const published = await publishMessages(target, { ...options, dryRun: false, receipts: true, onSent });
       at.show('Sent', publishedNotes(published));
-      at.progress('Waiting for the outcomes:')(0, published.sent);
-      const awaited = await awaitOutcomes(deskOf(target), published.messages, { waitSeconds, signal });
+      const onKnown = at.progress('Waiting for the outcomes:');
+      onKnown(0, published.sent);
+      const awaited = await awaitOutcomes(deskOf(target), published.messages, {
+        waitSeconds,
+        signal,
+        onKnown,
+      });
       at.show('Outcomes', outcomesView(awaited));
     });
   });

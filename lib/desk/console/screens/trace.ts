@@ -34,7 +34,7 @@ export const addTrace = (desk: Desk): void => {
           hint: 'grade/2001/5001/301',
         },
         { field: 'user', label: 'or user', value: user, hint: 'id' },
-        { field: 'orgUnit', label: 'and course', value: orgUnit, hint: 'id' },
+        { field: 'orgUnit', label: 'and org unit', value: orgUnit, hint: 'id' },
         { checkbox: 'log', label: 'The functions’ log, too', isChecked: log },
       ],
     };

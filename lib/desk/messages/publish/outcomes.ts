@@ -25,14 +25,20 @@ export type Awaited = {
 export const awaitOutcomes = async (
   desk: DeskTable,
   messages: readonly PublishedMessage[],
-  options: { waitSeconds: number; signal: AbortSignal },
+  {
+    onKnown,
+    ...options
+  }: { waitSeconds: number; signal: AbortSignal; onKnown?: (known: number, of: number) => void },
 ): Promise<Awaited> => {
   const watch = watchOutcomes(desk);
   const ids = messages.map(({ messageId }) => messageId);
+  const known = (): number => ids.filter((id) => ['through', 'cameBack'].includes(watch.fateOf(id))).length;
+  const telling = setInterval(() => onKnown?.(known(), ids.length), 1_000);
   try {
     watch.expect(ids);
     await watch.settled(ids, options);
   } finally {
+    clearInterval(telling);
     await watch.stop();
   }
   const told = messages.map(

@@ -494,8 +494,8 @@ describe.concurrent('before anything is changed', () => {
     expect(order.at(-1)).toMatch(/^Recorded as [0-9a-f]{8}/);
     await sisRelay(`letters discard --kind rejected --reason ours --yes ${stack}`);
     const log = (await sisRelay(`log --since 1h --limit 2 ${stack}`)).out.replace(/\s+/g, ' ');
-    expect(log).toContain('letters discard --kind rejected: discarded 1 “ours”');
-    expect(log).toContain('publish grade-push.json --function grade-push: sent 1');
+    expect(log).toContain('letters discard, kind rejected: discarded 1 “ours”');
+    expect(log).toContain('publish, grade-push.json, function grade-push: sent 1');
     const { commands } = JSON.parse((await sisRelay(`log --since 1h --json ${stack}`)).out);
     expect(commands).toEqual(
       expect.arrayContaining([

@@ -321,9 +321,9 @@ describe('a table', () => {
     const lost = 'a.csv has lost 1 of its columns';
     expect((await table(fewer, ...rowsOf(1, 'T', 0))).reasons.sort()).toEqual([
       '120 of 120 grades would be changed',
-      '30 of 60 enrollments would move to other users or org units',
       '30 of 60 enrollments would be changed',
       '30 of 60 enrollments would be removed',
+      '30 of 60 enrollments would move to other users or org units',
       '60 of 120 grades would move to other users or org units',
       lost,
     ]);
