@@ -1,6 +1,8 @@
 import { constants, createWriteStream } from 'node:fs';
-import { access, link, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { optionsOf } from '../../options.ts';
 import { startStack } from '../stack.ts';
 import { createLocalScreen } from './local-screen.ts';
@@ -9,6 +11,8 @@ const folder = join(import.meta.dirname, '../../../.local');
 const file = join(folder, 'stack.json');
 /** For `sis-relay trace --log --local`. */
 const functionLog = join(folder, 'functions.log');
+/** The error of SQLite if another process has the lock. */
+const sqliteBusy = 5;
 
 const { functions } = optionsOf(
   { functions: { type: 'boolean', default: true } },
@@ -31,6 +35,21 @@ try {
   process.stderr.write(`${folder} cannot be written. Make it writable for this user.\n`);
   process.exit(1);
 }
+// The system gives the lock back if this process is killed.
+const lock = new DatabaseSync(join(folder, 'stack.lock'));
+while (!isLocked()) {
+  const platform = await platformOfOther();
+  if (platform !== undefined) {
+    process.stderr.write(
+      `A stack is up already: its platform is ${platform}, and .local/stack.json tells the rest. Use it, or end it first (Ctrl-C, or SIGTERM).\n`,
+    );
+    process.exit(1);
+  }
+  await sleep(200);
+}
+// What is left of a stack that was killed.
+await rm(file, { force: true });
+await rm(functionLog, { force: true });
 const log = createWriteStream(functionLog, { flags: 'a' });
 const stack = await startStack({
   functions,
@@ -45,73 +64,31 @@ const stack = await startStack({
   },
 });
 const description = JSON.stringify({ ...stack.description, functionLog });
-const other = await writeDescription();
-if (other === undefined) {
-  // What is in it is of a stack that is up no longer.
-  await truncate(functionLog);
-  if (shown) shown.up(stack.description, { functions });
-  else process.stdout.write(`${description}\n`);
-  await ended;
-  shown?.stopping();
-  if ((await readDescription()) === description) await rm(file);
-} else {
-  const where = `its platform is ${other}, and .local/stack.json tells the rest`;
-  process.stderr.write(`A stack is up already: ${where}. Use it, or end it first (Ctrl-C, or SIGTERM).\n`);
-  process.exitCode = 1;
-}
+await writeFile(`${file}.draft`, `${description}\n`);
+await rename(`${file}.draft`, file);
+if (shown) shown.up(stack.description, { functions });
+else process.stdout.write(`${description}\n`);
+await ended;
+shown?.stopping();
+await rm(file);
 await stack.close();
 log.end();
+lock.close();
 
-/** Whole or not at all, and never over that of another stack that is up: then it answers where that one's platform is. */
-async function writeDescription(): Promise<string | undefined> {
-  const draft = `${file}.${process.pid}`;
-  await writeFile(draft, `${description}\n`);
+function isLocked(): boolean {
   try {
-    for (;;) {
-      if (await isLinked(draft, file)) return undefined;
-      const left = await readDescription();
-      const other = await platformIn(left);
-      if (other !== undefined) return other;
-      await removeLeft(left);
-    }
-  } finally {
-    await rm(draft, { force: true });
-  }
-}
-
-/** Removes what is left of a stack that was killed, but not what another has put into its place since it was read. */
-async function removeLeft(left: string): Promise<void> {
-  const aside = `${file}.${process.pid}.left`;
-  try {
-    await rename(file, aside);
-    if ((await readDescription(aside)) !== left) await isLinked(aside, file);
+    lock.exec('BEGIN EXCLUSIVE');
+    return true;
   } catch (error) {
-    // Another has removed it.
-    if ((error as { code?: string }).code !== 'ENOENT') throw error;
-  } finally {
-    await rm(aside, { force: true });
+    if ((error as { errcode?: number }).errcode === sqliteBusy) return false;
+    throw error;
   }
 }
 
-/** False where there is such a file already. */
-function isLinked(from: string, to: string): Promise<boolean> {
-  return link(from, to).then(
-    () => true,
-    (error: { code?: string }) => {
-      if (error.code === 'EEXIST') return false;
-      throw error;
-    },
-  );
-}
-
-async function readDescription(from = file): Promise<string> {
-  return (await readFile(from, 'utf8').catch(() => '')).trim();
-}
-
-/** The address in a description, if a platform answers there. */
-async function platformIn(text: string): Promise<string | undefined> {
+/** Undefined while the other one starts; the description may be that of a stack that was killed. */
+async function platformOfOther(): Promise<string | undefined> {
   try {
-    const { platform } = JSON.parse(text);
+    const { platform } = JSON.parse(await readFile(file, 'utf8'));
     await fetch(`${platform}/_local/settings`);
     return platform;
   } catch {
