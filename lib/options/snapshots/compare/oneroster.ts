@@ -67,7 +67,7 @@ export const compareExport = async (
   await countWanted(comparison);
   await countClaims(comparison);
   await sets.run(ofExport('move_along'));
-  if (comparison.hasBefore) await sets.run(ofResults('forget_gone'));
+  if (comparison.hasBefore && !comparison.isTrial) await sets.run(ofResults('forget_gone'));
   await writeChanges(comparison);
   await sets.run(ofExport('keep_export'));
   await writeState(comparison, [

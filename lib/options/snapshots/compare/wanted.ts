@@ -126,7 +126,7 @@ export const refuseValues = async (
 };
 
 export const countWanted = async (comparison: Comparison): Promise<void> => {
-  const { sets, acceptedCounts, movedCounts, changedCounts } = comparison;
+  const { sets, acceptedCounts, movedCounts, changedCounts, isTrial } = comparison;
   const hasUnfit = await hasRows(sets, 'unfit_keys');
   if (hasUnfit) await sets.run(ofGuards('refuse_unfit'));
   const addTo = (counts: Record<string, number>, kindName: string, rows: number): void => {
@@ -143,7 +143,7 @@ export const countWanted = async (comparison: Comparison): Promise<void> => {
       addTo(movedCounts, kindName, rows);
   const hasHeld = await hasRows(sets, 'held_keys');
   if (hasHeld) await sets.run(ofGuards('report_held'));
-  if (hasHeld || hasUnfit) await sets.run(ofGuards('find_kept_row_claims'));
+  if ((hasHeld || hasUnfit) && !isTrial) await sets.run(ofGuards('find_kept_row_claims'));
 };
 
 const isCount = (what: string): what is 'created' | 'updated' | 'removed' | 'refused' =>
