@@ -5,9 +5,12 @@ import { valueText } from './filter-options.ts';
 import { type Columns, table, text, type View } from './view.ts';
 
 /** What a command was about, as in `grades.csv, function grade-push`. */
-export const aboutText = ({ file, secret, filter = {}, meant, did }: AuditedCommand): string => {
-  const [first, ...others] = [...meant.union(did)];
-  const letters = first === undefined ? '' : `${first.slice(0, 8)}${others.length > 0 ? '…' : ''}`;
+export const aboutText = ({ command, file, secret, filter = {}, meant, did }: AuditedCommand): string => {
+  const [first, ...others] = meant.union(did);
+  const letters =
+    first === undefined || others.length === 0
+      ? (first ?? '').slice(0, 8)
+      : countOf(others.length + 1, command.startsWith('letters') ? 'letter' : 'message');
   const told = [file, secret, filterText(filter)].filter(Boolean).join(', ');
   return plain(told || letters || 'everything');
 };
