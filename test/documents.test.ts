@@ -3,7 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { failureKindNames } from '../lib/message/failure-kinds.ts';
 import { messageType, parseMessage } from '../lib/message/message.ts';
-import { options } from '../lib/options.ts';
+import { outdatedAfterDays } from '../lib/message/retention.ts';
+import { loadOptionParts, options } from '../lib/options.ts';
+import { backoffSettings, limitSettings } from '../lib/runtime/aws/settings.ts';
 import { steps } from '../lib/stage/doctor/steps.ts';
 import { integrationNamed } from '../lib/stage/integrations.ts';
 import { anchorsIn, documentOf, examplesIn, sectionOf, textOf, writtenPart } from './documents.ts';
@@ -103,6 +105,25 @@ describe('documents', () => {
     }
   });
 
+  test('the README says when each option runs that has a schedule', async () => {
+    const declared = documentOf('serverless.yml');
+    const settings = Object.assign({}, ...(await loadOptionParts()).map((each) => each.stageSettings ?? {}));
+    const schedules: [RegExp, string][] = [
+      [/^rate\(1 minute\)$/, 'every minute'],
+      [/^cron\(\d+ \* \* \* \? \*\)$/, 'every hour'],
+      [/^cron\(\d+ \d+ \* \* \? \*\)$/, 'every night'],
+    ];
+    for (const name of options.flatMap(({ functions }) => functions)) {
+      const [, stanza = ''] = declared.split(`\n  ${name}:\n`);
+      const [, rate] = /schedule: \{ rate: \['?([^\]']+)'?\]/.exec(stanza.split('\n\n')[0] ?? '') ?? [];
+      if (rate === undefined) continue;
+      const parameter = /^\$\{param:(\w+)\}$/.exec(rate)?.[1];
+      const usual = parameter === undefined ? rate : settings[parameter]?.usual;
+      const [, when] = schedules.find(([form]) => form.test(usual)) ?? [];
+      expect(optionsSection, `${name}: ${usual}`).toContain(`| \`${name}\` | ${when}`);
+    }
+  });
+
   test('the README is at most 250 lines, and leads to each of the others', () => {
     expect(documentOf('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(250);
     const others = documents.filter((path) => path.endsWith('README.md') && path !== 'README.md');
@@ -119,6 +140,19 @@ describe('documents', () => {
   test('the README names each kind of failure, and no other', () => {
     const named = namesIn(sectionOf('README.md', '## What happens to a failure'));
     expect(named.sort()).toEqual([...failureKindNames].sort());
+  });
+
+  test('the README has the times by which the code decides about a failure', () => {
+    const { maxWaitMs, maxUnknownIdWaitMs } = limitSettings;
+    const { minimumSeconds, maximumSeconds } = backoffSettings;
+    const section = sectionOf('README.md', '## What happens to a failure').replaceAll('\n', ' ');
+    for (const words of [
+      `older than ${outdatedAfterDays} days`,
+      `the next fills of the crosswalk, ${maxUnknownIdWaitMs.usual} hours, then parked`,
+      `otherwise ${minimumSeconds.usual} s to ${maximumSeconds.usual / 60} min`,
+      `for at most ${maxWaitMs.usual} hours`,
+    ])
+      expect(section).toContain(words);
   });
 
   test('the message that the producers’ guide shows is valid', async () => {

@@ -111,15 +111,20 @@ const backAgain = (say: string, times: number, more: Receipt = {}) =>
   recordOf(say, { attempts: times + 1, waitedMs: times * visibilityMs, ...more });
 
 /** Has a container begin, which never comes back from what is deadly. */
-const die = (deadly: string, ...records: SQSRecord[]) => dies(deadly, container([deadly]), records);
+const die = (deadly: string, ...records: SQSRecord[]) => dies(container([deadly]), records, `run ${deadly}`);
 /** The same where all of them are handled at the same time. */
 const dieTogether = (deadly: string, ...records: SQSRecord[]) =>
-  dies(deadly, container([deadly], {}, records.length), records);
-const dies = async (deadly: string, handle: ReturnType<typeof container>, records: SQSRecord[]) => {
-  const deaths = () => story.filter((each) => each === `run ${deadly}`).length;
-  const before = deaths();
+  dies(
+    container([deadly], {}, records.length),
+    records,
+    ...records.map(({ receiptHandle }) => `run ${receiptHandle}`),
+  );
+/** @param until What has happened once more by then. */
+const dies = async (handle: ReturnType<typeof container>, records: SQSRecord[], ...until: string[]) => {
+  const happened = () => story.filter((each) => until.includes(each)).length;
+  const before = happened();
   void handle(...records);
-  await expect.poll(deaths).toBe(before + 1);
+  await expect.poll(happened).toBe(before + until.length);
   nowMs += visibilityMs;
 };
 const runs = () => story.filter((each) => each.startsWith('run')).map((each) => each.slice('run '.length));
