@@ -51,6 +51,7 @@ test('of what is as it was sent there is nothing to tell, and the platform is as
 describe('what was written', () => {
   type Compared = Awaited<ReturnType<typeof compare>>;
   let [compared, afterAnotherRotation] = [] as unknown as [Compared, Compared];
+  let methods: string[] = [];
   const other = 2100;
 
   beforeAll(async () => {
@@ -75,7 +76,9 @@ describe('what was written', () => {
     const Items = [user, { ...user, RoleId: instructor }, { Identifier: '303' }];
     const body = { PagingInfo: { HasMoreItems: false, Bookmark: '' }, Items };
     await controls().fault({ status: 200, body }, { method: 'GET', path: `/${other}/classlist/`, times: 9 });
+    const before = (await controls().requests()).length;
     compared = await compare(stageNow(), { whole: true });
+    methods = (await controls().requests()).slice(before).map(({ method }) => method);
     await rotate('b');
     afterAnotherRotation = await compare(stageNow(), { whole: true });
   });
@@ -103,6 +106,16 @@ describe('what was written', () => {
     ]);
     // 37.255 are seconds of a time.
     expect(JSON.stringify(compared.findings)).not.toMatch(/(?<!\d)(7\.25|3\.125)|well done/);
+  });
+
+  test('and differs is repaired by nobody: the platform is only read, and nothing goes to a queue', () => {
+    expect(compared.findings.length).toBeGreaterThan(1);
+    expect(new Set(methods)).toEqual(new Set(['GET']));
+    const queues = ['grade-push', 'enrollment-create', 'enrollment-remove'];
+    const sent = queues.map(
+      (name) => stack().queues.getQueueByName(`sis-relay-local-${name}`)?.messages.length,
+    );
+    expect(sent).toEqual([0, 0, 0]);
   });
 
   test('with a key that is rotated since is no finding, nor with one that is gone', () => {
