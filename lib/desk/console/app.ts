@@ -9,6 +9,7 @@ import { html, said } from './html/html.ts';
 import { bare } from './page.ts';
 import { addDiscard } from './screens/discard.ts';
 import { addEdit } from './screens/edit.ts';
+import { addFind } from './screens/find.ts';
 import { addLetter } from './screens/letter.ts';
 import { addLetters } from './screens/letters.ts';
 import { addLog } from './screens/log.ts';
@@ -99,7 +100,17 @@ export const createApp = (
     );
   });
   for (const add of [
-    ...[addOverview, addLetters, addLetter, addReplay, addDiscard, addEdit, addUncertain, addPublish],
+    ...[
+      addOverview,
+      addFind,
+      addLetters,
+      addLetter,
+      addReplay,
+      addDiscard,
+      addEdit,
+      addUncertain,
+      addPublish,
+    ],
     ...[...optionScreens, addTrace, addLog, addTransfer, addRuns],
   ])
     add(desk);

@@ -71,7 +71,8 @@ const publicRoutes = new Set(['GET /console.css', 'GET /console.js', 'GET /icon.
 const isHarmless = (path: string): boolean =>
   harmlessPosts.test(path) || options.some(({ looks }) => looks?.includes(path));
 
-const harmlessPosts = /^\/(session|letters\/search|replay|uncertain|publish|runs\/[\w-]+\/(answer|stop))$/;
+const harmlessPosts =
+  /^\/(session|find|letters\/search|replay|uncertain|publish|runs\/[\w-]+\/(answer|stop))$/;
 
 type GuardOptions = {
   host: string;

@@ -7,12 +7,20 @@ const screens = [
   'Causes',
   'Letters',
   'Uncertain',
+  'Waiting',
   'Publish',
   ...options.flatMap(({ tabs }) => tabs ?? []),
   'Trace',
   'Log',
   'Runs',
 ];
+
+/** The key that leads to each screen after `g`: the first letter of its name that no screen before it has. */
+const keyOf = new Map<string, string>();
+for (const name of screens) {
+  const taken = new Set(keyOf.values());
+  keyOf.set(name, [...name.toLowerCase()].find((letter) => !taken.has(letter)) ?? '');
+}
 
 export type Frame = Record<'title' | 'path' | 'name' | 'who' | 'proof', string> & { readOnly: boolean };
 
@@ -21,10 +29,13 @@ export const page = ({ title, path, name, who, readOnly, proof }: Frame, content
   bare(
     `${title} · ${name}`,
     html`<header class="head"><a class="skip" href="#main">To the content</a>
-<p class="stage"><span class="unseen">Stage </span>${name}${readOnly ? html` <span class="badge warn">read only</span>` : ''}</p>
-<nav aria-label="Screens"><ul>${screens.map((screen, at) => tab(screen, { to: at === 0 ? '/' : `/${screen.toLowerCase()}`, path, key: at + 1 }))}</ul></nav></header>
+<p class="stage"><span class="unseen">Stage </span>${name}${readOnly ? html` <span class="badge watch">read only</span>` : ''}</p>
+<form method="post" action="/find" role="search" class="find"><input name="text" type="search" placeholder="Search" aria-label="Search for a letter, event, user, course, cause or error" maxlength="256" autocomplete="off" required><kbd aria-hidden="true">/</kbd></form>
+<details class="fold menu"><summary>Menu</summary><nav aria-label="Screens"><ul>${screens.map((screen, at) => tab(screen, { to: at === 0 ? '/' : `/${screen.toLowerCase()}`, path }))}</ul></nav></details>
+<p class="who quiet">You are ${who}. <a href="/keys" data-keys>Keys</a></p></header>
 <main id="main" tabindex="-1"><h1>${title}</h1>${content}</main>
-<footer><p>You are ${who}; every change is written to the audit log. The console ends by itself when it is not used. With your browser’s access key (in Chrome and Edge Alt, on a Mac Control and Option, in Firefox also Shift), 1 to 9 lead to the first screens.</p></footer>`,
+<footer><p>Every change is written to the audit log. The console ends by itself when it is not used.</p></footer>
+<dialog id="keys" aria-label="Keys">${keysList}<form method="dialog"><button>Close</button></form></dialog>`,
     proof,
   );
 
@@ -35,7 +46,16 @@ export const bare = (title: string, body: Html, proof = ''): Html => html`<!doct
 <link rel="stylesheet" href="/console.css"><link rel="icon" href="/icon.svg"><script type="module" src="/console.js"></script></head>
 <body>${body}</body></html>`;
 
-const tab = (screen: string, { to, path, key }: { to: string; path: string; key: number }): Html => {
+const tab = (screen: string, { to, path }: { to: string; path: string }): Html => {
   const isHere = path === to || (to !== '/' && path.startsWith(`${to}/`));
-  return html`<li><a href="${to}"${key < 10 ? html` accesskey="${key}"` : ''}${isHere ? html` aria-current="page"` : ''}>${screen}</a></li>`;
+  return html`<li><a href="${to}" data-key="${keyOf.get(screen)}"${isHere ? html` aria-current="page"` : ''}>${screen}</a></li>`;
 };
+
+const keys: [key: string, what: string][] = [
+  ['/', 'Search'],
+  ['?', 'These keys'],
+  ...screens.map((screen): [string, string] => [`g ${keyOf.get(screen)}`, screen]),
+];
+
+/** Also a screen of its own, for a browser without scripts. */
+export const keysList = html`<dl class="keys">${keys.map(([key, what]) => html`<dt>${key.split(' ').map((each) => html`<kbd>${each}</kbd> `)}</dt><dd>${what}</dd>`)}</dl>`;

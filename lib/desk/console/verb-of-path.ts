@@ -22,8 +22,8 @@ export const verbs: Record<string, Verb> = {
   ...Object.assign({}, ...options.map(({ forms }) => forms)),
 };
 
-/** Of an address, with its query or without. */
+/** Of an address, with its query and fragment or without. */
 export const verbOfPath = (address: string): Verb | undefined => {
-  const [path = ''] = address.split('?');
+  const [path = ''] = address.split(/[?#]/);
   return verbs[path.replace(/^\/letters\/[^/]+\/reveal$/, '/letters/:id/reveal')];
 };

@@ -6,7 +6,12 @@ const dayHours = 24;
 /** Values by hour for the last 24 hours, in UTC. */
 export const hourly = (
   title: string,
-  series: readonly { name: string; tone: string; events: readonly { atMs: number; count?: number }[] }[],
+  series: readonly {
+    name: string;
+    tone: string;
+    note?: string;
+    events: readonly { atMs: number; count?: number }[];
+  }[],
 ): Chart => {
   const first = Math.floor(Date.now() / hourMs) - dayHours + 1;
   const hours = Array.from({ length: dayHours }, (_, at) => first + at);

@@ -215,7 +215,7 @@ export const firstAction = (
   if (letterUseOf(kind) === 'none') return [];
   const replay: Form = {
     ...{ action: '/replay', hidden: which, isHarmless: true },
-    buttons: [{ text: `Plan a replay of ${count}` }],
+    buttons: [{ text: `Plan a replay of ${count}`, short: 'Plan a replay' }],
   };
   if (isCorrectedFirst(kind))
     return [
@@ -227,7 +227,7 @@ export const firstAction = (
 };
 
 const editLink = (count: string, which: { cause: string } | { id: string }): Link => ({
-  ...{ text: `Edit${count}`, to: href('/edit', which), isChange: true },
+  ...{ text: `Edit${count}`, to: href('/edit', which), isChange: true, short: 'Edit' },
 });
 
 /** Further actions, without what is the first one. `letters`: how many they are about, for buttons. */
@@ -240,7 +240,7 @@ export const otherLinks = (
 };
 
 const discardLink = (count: string, which: { cause: string } | { id: string }): Link => ({
-  ...{ text: `Discard${count}`, to: href('/discard', which), isChange: true },
+  ...{ text: `Discard${count}`, to: href('/discard', which), isChange: true, isDestructive: true },
 });
 
 export const groupsView = (found: Groups, name: string): View => {

@@ -2,7 +2,7 @@ import { plain } from '../../runtime/privacy/printable.ts';
 import type { PauseRecord } from '../../runtime/telemetry/pauses.ts';
 import { minuteOf } from '../../stage/connection/check.ts';
 import { isStopped, type PauseChange, type PausedFunction } from '../../stage/pause.ts';
-import { type Form, text, type View } from './view.ts';
+import { type Form, type Note, text, type View } from './view.ts';
 
 /** If AWS cannot be asked, its record decides. */
 export const isPaused = ({ state }: PausedFunction): boolean => state === undefined || isStopped(state);
@@ -34,7 +34,7 @@ const pauseText = ({ sinceMs = 0, who = '', reason = '' }: Told): string =>
   plain(`since ${minuteOf(new Date(sinceMs).toISOString())} by ${who}: ${reason}`);
 
 /** A function that gets no messages, or not all, and how it gets them again. */
-export const pausedNotes = (paused: PausedFunction): View => [
+export const pausedNotes = (paused: PausedFunction): readonly [Note, ...View] => [
   { tone: 'bad', text: pausedText(paused) },
   ...(paused.isFiltered
     ? []

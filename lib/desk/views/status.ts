@@ -1,6 +1,7 @@
 import {
   type FailureKind,
   failureKinds,
+  healsByItself,
   letterUseOf,
   needsDecision,
   needsPerson,
@@ -18,15 +19,17 @@ import type { Group } from '../messages/letters/groups.ts';
 import type { WaitingGroup } from '../messages/waiting/waiting.ts';
 import type { OptionFacts, PaceStatus, QueueStatus, Status } from '../reviews/status.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
-import { adviceOf, causeText, firstAction, kindTone, remarksOnLetters } from './letters.ts';
+import { adviceOf, causeText, firstAction, kindTone, otherLinks, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { revealCommand } from './verify.ts';
 import {
   type Block,
   type Cell,
+  type Figure,
   href,
   type Note,
   section,
+  stepOf,
   type Tone,
   table,
   text,
@@ -240,10 +243,85 @@ const waitingTexts = ({
 };
 
 /** The whole status, with the actions for a person first. */
-export const statusView = (status: Status<OptionStatus>): View => {
+export const statusView = (status: Status<OptionStatus>): View => [
+  { title: 'What to do first', isFirst: true, part: firstOf(status, maxCauses) },
+  ...sectionsOf(status),
+];
+
+type Overview = {
+  chart: Block;
+  /** Of this console's runs. */
+  asking: View;
+  /** In the last hour; undefined: unknown. */
+  done: number | undefined;
+};
+
+/** The console's first screen: each cause is a card, and what needs nobody is one line. */
+export const overviewView = (status: Status<OptionStatus>, { chart, asking, done }: Overview): View => [
+  { figures: figuresOf(status, done), health: healthOf(status), beside: chart },
+  {
+    ...{ title: 'What to do first', isFirst: true },
+    part: [...asking, ...firstOf(status, Number.POSITIVE_INFINITY)],
+  },
+  { fold: sectionsOf(status), summary: 'Platform, pace, queues, versions, and letters by kind' },
+];
+
+const figuresOf = ({ waiting, letters, pace }: Status<OptionStatus>, done: number | undefined): Figure[] => {
+  const messages = waiting.reduce((sum, group) => sum + group.messages, 0);
+  const isBlocked = waiting.some(({ kind }) => needsPerson(kind));
+  const { calls = [], window, sinceMs } = pace;
+  const refused = calls.reduce((sum, each) => sum + each.refused, 0);
+  const asked = calls.reduce((sum, each) => sum + each.calls, 0);
+  const { budget, used } = typeof window === 'object' ? window : {};
+  return [
+    {
+      ...{ label: 'Waiting', value: numberOf(messages), to: '/waiting' },
+      ...(isBlocked && { tone: 'bad', note: 'some for a person' }),
+    },
+    {
+      ...{ label: 'Letters', value: numberOf(letters.matching), to: '/letters' },
+      ...(letters.matching > 0 && { tone: 'bad', note: countOf(letters.groups.length, 'cause') }),
+    },
+    {
+      label: 'Done, last hour',
+      value: done === undefined ? '–' : numberOf(done),
+      ...(done === undefined && { note: 'not known' }),
+    },
+    {
+      ...{ label: 'Refused calls', value: pace.calls === undefined ? '–' : numberOf(refused) },
+      note: pace.calls === undefined ? 'not known' : `of ${numberOf(asked)} in ${ageOf(sinceMs)}`,
+    },
+    budget === undefined || used === undefined
+      ? { label: 'Budget used', value: '–', note: window === 'none' ? 'none reported' : 'not known' }
+      : { label: 'Budget used', value: partOf(used, budget), note: 'of the platform’s credits' },
+  ];
+};
+
+/** What is fine, in one line, and what is not known. */
+const healthOf = ({ connection, queues, paused, deployed }: Status<OptionStatus>): Note => {
+  const notes = connectionNotes(connection).flatMap((each) =>
+    each && 'tone' in each && 'text' in each ? [each as Note] : [],
+  );
+  const tones: Tone[] = [
+    ...notes.map(({ tone }) => tone),
+    ...(paused === undefined ? ['unknown' as const] : []),
+  ];
+  const tone = (['bad', 'unknown'] as const).find((each) => tones.includes(each)) ?? 'good';
+  const worst = notes.find((each) => each.tone === tone)?.text ?? '';
+  const stopped = paused?.filter(isPaused).length ?? 0;
+  return {
+    ...{ tone, to: '/#details' },
+    text: [
+      tone === 'good' ? 'The platform answers and accepts the service’s credential' : worst || pausesUnknown,
+      `${countOf(queues.length - stopped, 'queue')} delivered`,
+      ...(deployed?.version === undefined ? [] : [`version ${deployed.version}`]),
+    ].join(' · '),
+  };
+};
+
+const sectionsOf = (status: Status<OptionStatus>): Block[] => {
   const { connection, pace, waiting } = status;
   return [
-    { title: 'What to do first', isFirst: true, part: firstOf(status) },
     section(
       'Platform',
       ...connectionNotes(connection),
@@ -252,7 +330,7 @@ export const statusView = (status: Status<OptionStatus>): View => {
     ),
     section('Pace', ...paceView(pace)),
     section('Queues', ...queuesView(status)),
-    ...status.options.flatMap(({ sections }) => sections),
+    ...status.options.flatMap(({ sections }) => sections.flatMap((each) => each || [])),
     ...(status.deployed === undefined ? [] : [section('Version', ...versionView(status.deployed))]),
     section(
       waitText(waiting.reduce((sum, { messages }) => sum + messages, 0)),
@@ -264,7 +342,8 @@ export const statusView = (status: Status<OptionStatus>): View => {
   ];
 };
 
-const versionView = ({ version, commit, is, command }: DeployedVersion): View => {
+const versionView = (deployed: DeployedVersion): readonly [Note, ...View] => {
+  const { version, commit, is, command } = deployed;
   const here = versionText(command);
   if (version === undefined)
     return [
@@ -278,7 +357,7 @@ const versionView = ({ version, commit, is, command }: DeployedVersion): View =>
       },
     ];
   const there = versionText({ version, commit });
-  if (is === 'same') return [text(`Deployed: ${there}, the version of this command.`)];
+  if (is === 'same') return [{ tone: 'plain', text: `Deployed: ${there}, the version of this command` }];
   const way = { older: 'older than', newer: 'newer than', other: 'on another branch than' }[is];
   return [
     { tone: 'warn', text: `What is deployed, ${there}, is ${way} this command, ${here}` },
@@ -294,23 +373,21 @@ const versionRemedies = {
 };
 
 /** First what stops everything, then what only a person can decide, then the largest causes. */
-const firstOf = ({ letters, ...status }: Status<OptionStatus>): View => {
+const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): View => {
   const { connection, deployed, paused = [], waiting } = status;
   const { groups } = letters;
   const causes = groups.filter(({ kind }) => !needsDecision(kind));
   const all: View = [
-    ...(deployed === undefined || deployed.is === 'same' ? [] : versionView(deployed)),
+    ...(deployed === undefined || deployed.is === 'same' ? [] : [stepOf(versionView(deployed), 'today')]),
     ...blockedView(waiting, connectionProblems(status)),
-    ...paused.flatMap(pausedNotes),
+    ...paused.map((each) => stepOf(pausedNotes(each), 'now')),
     ...status.options.flatMap(({ first }) => first),
     ...atWorkView(status.atWork ?? []),
     ...(isMoreQueued(letters) ? remarksOnLetters(letters) : []),
     ...undecidedView(groups),
     ...replayAllView(groups),
-    ...causes
-      .slice(0, maxCauses)
-      .flatMap((group) => firstOfCause(group, isOneOfMany(groups) && isReplayed(group))),
-    ...otherCausesView(causes.slice(maxCauses)),
+    ...causes.slice(0, most).map((group) => firstOfCause(group, isOneOfMany(groups) && isReplayed(group))),
+    ...otherCausesView(causes.slice(most)),
   ];
   if (all.length > 0) return all;
   if (waiting.length > 0) return [text('Nothing: messages that wait continue by themselves.')];
@@ -365,28 +442,37 @@ const lookLink = (kind: string): Block => ({
 });
 
 /** What can be looked up, and what cannot. */
-const undecidedNotes: Record<UndecidedKind, (need: string) => View> = {
-  uncertain: (need) => [
-    { tone: 'bad', text: need, to: '/uncertain' },
-    { lead: 'To look on the platform', command: 'letters verify' },
-    { lead: 'For those that stay unclear', command: revealCommand('') },
-  ],
-  outdated: (need) => [
-    {
-      tone: 'bad',
-      to: '/uncertain',
+const undecidedNotes: Record<UndecidedKind, { text: string; note(need: string): Note; commands: View }> = {
+  uncertain: {
+    text: 'It is not known whether they were done; twice does harm',
+    note: (need) => ({ tone: 'bad', text: need, to: '/uncertain' }),
+    commands: [
+      { lead: 'To look on the platform', command: 'letters verify' },
+      { lead: 'For those that stay unclear', command: revealCommand('') },
+    ],
+  },
+  outdated: {
+    text: 'Something newer may have been done since',
+    note: (need) => ({
+      ...{ tone: 'bad', to: '/uncertain' },
       text: `${need}: something newer may have been done since (outdated)`,
-    },
-    { lead: 'To compare with what the platform holds', command: 'letters list --kind outdated' },
-  ],
+    }),
+    commands: [{ lead: 'To compare with what the platform holds', command: 'letters list --kind outdated' }],
+  },
 };
 
 const undecidedView = (groups: readonly Group[]): View =>
   undecidedKinds.flatMap((each): View => {
-    const letters = lettersOf(groups.filter(({ kind }) => kind === each));
+    const undecided = groups.filter(({ kind }) => kind === each);
+    const letters = lettersOf(undecided);
     if (letters === 0) return [];
     const need = `${countOf(letters, 'letter needs', 'letters need')} your decision`;
-    return [...undecidedNotes[each](need), lookLink(each)];
+    const { note, text: why, commands } = undecidedNotes[each];
+    return [
+      stepOf([note(need), ...commands, lookLink(each)], 'today', {
+        ...{ title: need, text: `${why} (${each})`, whom: harmText(undecided) },
+      }),
+    ];
   });
 
 /** What the probe found, and what messages wait for until a person acts: causes with the same remedy are one. */
@@ -410,32 +496,43 @@ export const blockedView = (
     const what = plain(told.join('; ').replace(/\.$/, ''));
     // A probe that still meets it knows better.
     const mendedMs = groups.every((each) => each.mendedMs !== undefined) ? group?.mendedMs : undefined;
-    if (mendedMs !== undefined && !found.has(key)) return mendedView(groups, mendedMs);
+    if (mendedMs !== undefined && !found.has(key)) return [mendedView(groups, mendedMs)];
     const todo: Note = { tone: 'todo', text: plain(group?.remedy ?? key) };
-    if (group === undefined) return [{ tone: 'bad', text: what }, todo];
+    if (group === undefined) return [stepOf([{ tone: 'bad', text: what }, todo], 'now')];
     return [
-      { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
-      todo,
-      ...secretsView(groups, wakeStep(groups, 'Once the cause is gone')),
+      stepOf(
+        [
+          { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
+          todo,
+          ...secretsView(groups, wakeStep(groups, 'Once the cause is gone')),
+        ],
+        'now',
+        { title: what, text: blockedText(groups) },
+      ),
     ];
   });
 };
 
 /** The secrets were changed after the last try: the messages go on with their next one, or when they are woken. */
-const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): View => {
+const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): Block => {
   const isHidden = groups.some(canBeWoken);
   const then = isHidden
     ? ': wake what waits for it.'
     : groups.some(({ due }) => due > 0)
       ? '. What waits for it is due.'
       : '. It is not known whether anything still waits for it.';
-  return [
-    {
-      ...{ tone: isHidden ? 'todo' : 'plain', to: waitingScreen(groups) },
-      text: `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago${then} ${blockedText(groups)}`,
-    },
-    ...wakeStep(groups),
-  ];
+  const changed = `The ${secretsText(groups)} changed ${ageOf(mendedMs)} ago${then}`;
+  return stepOf(
+    [
+      {
+        ...{ tone: isHidden ? 'todo' : 'plain', to: waitingScreen(groups) },
+        text: `${changed} ${blockedText(groups)}`,
+      },
+      ...wakeStep(groups),
+    ],
+    isHidden ? 'now' : 'note',
+    { title: changed, text: blockedText(groups) },
+  );
 };
 
 const secretsText = (groups: readonly WaitingGroup[]): string => {
@@ -463,7 +560,7 @@ const wakeStep = (groups: readonly WaitingGroup[], lead?: string): View => {
     { command: wakeCommand(groups), ...(lead && { lead }) },
     {
       ...{ action: '/wake', hidden: { function: functions, kind: groups[0]?.kind ?? '' } },
-      buttons: [{ text: `Wake ${countOf(messages, 'message')} of ${functions.join(', ')}` }],
+      buttons: [{ text: `Wake ${countOf(messages, 'message')} of ${functions.join(', ')}`, short: 'Wake' }],
     },
   ];
 };
@@ -477,15 +574,18 @@ const blockedText = (groups: readonly WaitingGroup[]): string => {
 };
 
 const atWorkView = (commands: NonNullable<Status['atWork']>): View =>
-  commands.flatMap(
-    ({ command, who, at, counts: { planned = 0 } }): View => [
-      {
-        tone: 'plain',
-        to: '/runs',
-        text: `${plain(command)} by ${plain(who)}${planned > 0 ? ` (${numberOf(planned)} planned)` : ''} began ${ageOf(Date.parse(at))} ago and has not ended. It is at work, or was cut off`,
-      },
-      { lead: 'To see whether it has ended', command: 'status' },
-    ],
+  commands.map(({ command, who, at, counts: { planned = 0 } }) =>
+    stepOf(
+      [
+        {
+          tone: 'plain',
+          to: '/runs',
+          text: `${plain(command)} by ${plain(who)}${planned > 0 ? ` (${numberOf(planned)} planned)` : ''} began ${ageOf(Date.parse(at))} ago and has not ended. It is at work, or was cut off`,
+        },
+        { lead: 'To see whether it has ended', command: 'status' },
+      ],
+      'note',
+    ),
   );
 
 const isMoreQueued = ({ listed, queued }: Status['letters']): boolean => queued > (listed ?? queued);
@@ -508,27 +608,54 @@ const replayAllView = (groups: readonly Group[]): View => {
   const leaves = left.length === 0 ? '' : ` It leaves ${left.join(', ')} to you.`;
   const count = countOf(lettersOf(sent), 'letter');
   return [
-    {
-      tone: 'todo',
-      text: `The quickest way, once the causes below are gone: one replay of ${count} with ${numberOf(sent.length)} causes. Each cause is tried with a few letters first.${leaves}`,
-    },
-    { lead: 'To replay all causes', command: 'letters replay' },
-    // The plan is about all letters, and says which of them can be sent.
-    { action: '/replay', isHarmless: true, buttons: [{ text: 'Plan one replay' }] },
+    stepOf(
+      [
+        {
+          tone: 'todo',
+          text: `The quickest way, once the causes below are gone: one replay of ${count} with ${numberOf(sent.length)} causes. Each cause is tried with a few letters first.${leaves}`,
+        },
+        { lead: 'To replay all causes', command: 'letters replay' },
+        // The plan is about all letters, and says which of them can be sent.
+        {
+          ...{ action: '/replay', isHarmless: true },
+          buttons: [{ text: 'Plan one replay' }],
+        },
+      ],
+      'note',
+      {
+        title: 'Quickest, once the causes are gone',
+        text: `One replay of ${numberOf(sent.length)} causes: each is tried with a few letters first.${leaves}`,
+      },
+    ),
   ];
 };
 
-/** `isSentWithAll`: the replay of all causes sends it, too. */
-const firstOfCause = (group: Group, isSentWithAll: boolean): View => {
+/** `isSentWithAll`: the replay of all causes sends it, too. Only the console has a button for it then. */
+const firstOfCause = (group: Group, isSentWithAll: boolean): Block => {
   const { letters, kind, function: name, cause, newestMs } = group;
-  return [
-    {
-      ...{ tone: kindTone(kind), to: `/causes#${cause}` },
-      text: `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
-    },
-    ...adviceOf(group, isSentWithAll ? [] : firstAction(group, { cause })),
-  ];
+  const of = `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind})`;
+  return stepOf(
+    [
+      {
+        ...{ tone: kindTone(kind), to: `/causes#${cause}` },
+        text: `${of}, the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
+      },
+      ...adviceOf(
+        group,
+        isSentWithAll ? firstAction(group, { cause }).filter(isForConsole) : firstAction(group, { cause }),
+      ),
+      { links: otherLinks(group, { cause }) },
+    ],
+    healsByItself(kind) ? 'watch' : 'today',
+    { title: of, text: causeText(group), whom: harmText([group]) },
+  );
 };
+
+const isForConsole = (block: View[number]): boolean => !(block && 'command' in block);
+
+/** Whom letters harm, as far as they name it. */
+const harmText = (groups: readonly Group[]): string =>
+  [...new Set(groups.map(({ about }) => about.replace(/^All (in|about) /, '')))].filter(Boolean).join('; ');
 
 const queuesView = ({ queues, letters, paused }: Pick<Status, 'queues' | 'letters' | 'paused'>): View => {
   const { counts, groups } = letters;

@@ -3,7 +3,17 @@ import type { TraceEvent } from '../messages/trace/event.ts';
 import type { messagesAbout, Trace, TracedMessage } from '../messages/trace/trace.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { about, origin, subjectOf, traceLink } from './letters.ts';
-import { type Block, href, part, table, text, type View } from './view.ts';
+import {
+  type Block,
+  type Columns,
+  href,
+  type Moment,
+  part,
+  type Tone,
+  table,
+  text,
+  type View,
+} from './view.ts';
 
 const outcomes: Record<TracedMessage['outcome'], string> = {
   done: 'done',
@@ -130,20 +140,17 @@ export const aboutView = ({ messages, isWhole }: About): View => {
   ];
 };
 
+export const recordColumns: Columns<About['messages'][number]> = {
+  Message: ({ message }) => traceLink(message),
+  Age: ({ firstMs, atMs }) => ({ sinceMs: firstMs ?? atMs }),
+  State: ({ state }) => state,
+  ...origin,
+  ...about,
+  Error: ({ error }) => error,
+};
+
 const recordTable = (records: About['messages'], empty: string): Block =>
-  table(
-    'Messages',
-    records,
-    {
-      Message: ({ message }) => traceLink(message),
-      Age: ({ firstMs, atMs }) => ({ sinceMs: firstMs ?? atMs }),
-      State: ({ state }) => state,
-      ...origin,
-      ...about,
-      Error: ({ error }) => error,
-    },
-    { empty },
-  );
+  table('Messages', records, recordColumns, { empty });
 
 /** The events in order of time. */
 export const timelineView = ({
@@ -152,15 +159,68 @@ export const timelineView = ({
   messages,
 }: Pick<Trace, 'events' | 'unread' | 'messages'>): View => {
   const several = messages.length > 1;
+  const ofOne = ({ message }: TraceEvent): string => (several && message ? `${message.slice(0, 8)} ` : '');
   return [
     {
-      facts: events.map((event): [string, string] => [
-        timeText(event.at),
-        `${several && event.message ? `${event.message.slice(0, 8)} ` : ''}${eventText(event)}`,
-      ]),
+      timeline: events.map((event) => ({
+        ...momentOf(event),
+        ...{ at: event.at, line: `${ofOne(event)}${eventText(event)}` },
+        ...(several && { text: `${ofOne(event)}${momentOf(event).text}` }),
+      })),
     },
     ...unreadNotes({ unread }),
   ];
+};
+
+/** The same in a few words, with what explains them below. */
+const momentOf = (event: TraceEvent): Pick<Moment, 'text' | 'tone' | 'more'> => {
+  const { error, words, operation, status, why, next, remedy, original } = event;
+  const [text, tone] = moments[event.what](event);
+  const call = operation === undefined ? '' : `${operation}${status === undefined ? '' : ` → ${status}`}`;
+  const isOpen = event.what === 'waits';
+  return {
+    ...{ text: plain(text), tone },
+    more: [
+      call,
+      [error, words && `“${words}”`].filter(Boolean).join(' '),
+      why ?? '',
+      isOpen && next !== undefined ? nextText({ ...event, remedy: undefined }) : '',
+      isOpen && remedy ? `→ ${remedy}` : '',
+      original === undefined ? '' : `Original: ${original}`,
+    ]
+      .filter(Boolean)
+      .map(plain),
+  };
+};
+
+const kindText = ({ kind }: TraceEvent): string => (kind ? ` (${kind})` : '');
+
+const moments: Record<TraceEvent['what'], (event: TraceEvent) => [text: string, tone: Tone]> = {
+  received: ({ function: name, replays = 0 }) => [
+    `Received${by(name)}${replays > 0 ? `, as replay ${numberOf(replays)}` : ''}`,
+    'plain',
+  ],
+  waited: (event) => [`Waited ${timesText(event)}${kindText(event)}`, 'warn'],
+  waits: (event) => [`Waits, ${timesText(event)}${kindText(event)}`, 'warn'],
+  letter: (event) => [`Became a dead letter${kindText(event)}`, 'bad'],
+  replayed: ({ by: who }) => [`Replayed${by(who)}`, 'todo'],
+  edited: ({ by: who }) => [`Edited and sent${by(who)}`, 'todo'],
+  discarded: ({ by: who }) => [`Discarded${by(who)}`, 'todo'],
+  done: (event) => [`Done${attemptsText(event)}`, 'good'],
+  duplicate: () => ['Not sent: a duplicate of a message that was done before', 'plain'],
+  superseded: () => ['Not sent: a newer message was done before', 'plain'],
+  claimed: (event) => [`Call ${claimText(event)}`, event.outcome === 'done' ? 'good' : 'warn'],
+  overtaken: ({ resource = '' }) => [`Another message was sent for ${resource}`, 'plain'],
+  woken: ({ by: who }) => [`Woken${by(who)}`, 'todo'],
+  command: ({ command = '', by: who, done }) => [
+    `${command}${by(who)}${done === undefined ? '; it did not finish' : ''}`,
+    'todo',
+  ],
+  attempt: (event) => [
+    `Attempt: ${event.outcome}${kindText(event)}, ${countOf(event.requests ?? 0, 'call')}`,
+    event.outcome === 'done' ? 'good' : event.outcome === 'parked' ? 'bad' : 'warn',
+  ],
+  logged: () => ['Logged', 'plain'],
 };
 
 const unreadNotes = ({ unread }: Pick<Trace, 'unread'>): View =>

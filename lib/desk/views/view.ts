@@ -56,13 +56,16 @@ export type FieldOfMessage = {
   problem?: string | undefined;
 };
 
+/** `short`: on a card that says the rest. */
+type Button = { text: string; value?: string; isDestructive?: true; short?: string };
+
 /** Only the console shows it. */
 export type Form = {
   action: string;
   hidden?: Record<string, string | readonly string[]>;
   fields?: readonly Field[];
   /** A button with a value sends it as `decision`. */
-  buttons: readonly { text: string; value?: string }[];
+  buttons: readonly Button[];
   /** A read-only console shows it, too. */
   isHarmless?: true;
   /** What the screen is for: the focus begins there. */
@@ -73,11 +76,40 @@ export type Form = {
   isSearch?: true;
 };
 
+/** `now`: something stands still until a person acts. `today`: letters wait for a person. `watch`: it may heal by itself. */
+export type Severity = 'now' | 'today' | 'watch' | 'note';
+
+/**
+ * Something for a person to do: a sentence, for the console in parts; then what to do, its first action first. The console shows it as a
+ * numbered card with one button, and the rest behind “More”. `whom`: the people whom it harms.
+ */
+export type Step = {
+  step: Note;
+  severity: Severity;
+  card?: { title: string; text?: string; whom?: string };
+  then: View;
+};
+
+/** One number of the first screen. */
+export type Figure = {
+  label: string;
+  value: string;
+  tone?: Tone;
+  to?: string;
+  note?: string;
+};
+
+/** Something that happened to a message. `text`: in a few words; `more`: what explains it, as the call and its answer. */
+export type Moment = { at: string; text: string; tone: Tone; more?: readonly string[]; line: string };
+
 /** Columns side by side, for example for the hours of a day. */
 export type Chart = {
   title: string;
   labels: readonly string[];
-  series: readonly { name: string; tone: string; values: readonly number[] }[];
+  /** `note`: in place of the sum. */
+  series: readonly { name: string; tone: string; values: readonly number[]; note?: string }[];
+  /** Each series has a row and a scale of its own. */
+  isApart?: boolean;
 };
 
 type Row = { cells: readonly Cell[]; id?: string; under?: View };
@@ -86,6 +118,8 @@ type Row = { cells: readonly Cell[]; id?: string; under?: View };
 export type Table = {
   caption: string;
   titles: readonly (string | Words)[];
+  /** Columns that a small screen leaves out. */
+  minor?: readonly string[];
   rows: readonly Row[];
   /** Also draws the numbers of the first numeric column. */
   hasBars?: boolean;
@@ -104,17 +138,28 @@ export type Block =
   | { part: View; title?: string; isFirst?: boolean }
   /** A command to type next, without the program's name. The console has buttons and links instead. */
   | { command: string; lead?: string }
-  | { document: unknown; label: string }
+  /** `problems`: what is wrong with the values at these paths, as in `data.grade.points`. */
+  | { document: unknown; label: string; problems?: readonly Problem[] }
   | { charts: readonly Chart[] }
+  | Step
+  /** Only for the console. */
+  | { figures: readonly Figure[]; health: Note; beside: Block }
+  | { timeline: readonly Moment[] }
+  /** The console shows it when somebody opens it. */
+  | { fold: View; summary: string; tone?: Tone }
   /** What a list omits, without a full stop: on a terminal, a higher limit shows it. */
   | { more: string }
   | Form
   | { links: readonly Link[] }
+  /** What to press, in one row: the first one is filled. */
+  | { actions: View }
   /** Content that takes long, on its own screen: the console's script inserts it here. */
   | { later: string; to: string };
 
-/** A read-only console hides a link that leads to a change. */
-export type Link = { text: string; to: string; isChange?: true };
+export type Problem = { path: string; problem: string };
+
+/** A read-only console hides a link that leads to a change. `isDestructive`: what it leads to cannot be undone by itself. */
+export type Link = { text: string; to: string; isChange?: true; isDestructive?: true; short?: string };
 
 /** The console's screen at this path. Undefined and empty values are omitted from the query. */
 export const href = (
@@ -142,6 +187,13 @@ export const list = (items: readonly (Piece | readonly Piece[])[]): Block => ({
 
 export const part = (...blocks: View): Block => ({ part: blocks });
 
+/** The first note says what is wrong, and the rest what to do. */
+export const stepOf = (
+  [step, ...then]: readonly [Note, ...View],
+  severity: Severity,
+  card?: NonNullable<Step['card']>,
+): Step => ({ step, severity, then, ...(card && { card }) });
+
 export const section = (title: string, ...blocks: View): Block => ({ title, part: blocks });
 
 /** The cell of a row, by the column's title. */
@@ -155,19 +207,20 @@ type TableOptions<Of> = {
   under?: (row: Of) => View;
   idOf?: (row: Of) => string;
   hasBars?: boolean;
+  minor?: readonly string[];
 };
 
 export const table = <Of>(
   caption: string,
   rows: readonly Of[],
   columns: Columns<NoInfer<Of>>,
-  { empty = '', titles = {}, under, idOf, hasBars = false }: TableOptions<NoInfer<Of>> = {},
+  { empty = '', titles = {}, under, idOf, hasBars = false, minor = [] }: TableOptions<NoInfer<Of>> = {},
 ): Block => {
   if (rows.length === 0) return empty === '' ? part() : { tone: 'quiet', text: empty };
   const cellsOf = Object.values(columns);
   return {
     table: {
-      ...{ caption, hasBars },
+      ...{ caption, hasBars, minor },
       titles: Object.keys(columns).map((title) => titles[title] ?? title),
       rows: rows.map((row) => ({
         cells: cellsOf.map((cellOf) => cellOf(row)),

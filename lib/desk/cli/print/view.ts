@@ -1,5 +1,6 @@
 import { plain } from '../../../runtime/privacy/printable.ts';
 import { ageOf, numberOf, shareText } from '../../views/amounts.ts';
+import { timeText } from '../../views/trace.ts';
 import type { Block, Cell, Note, Piece, Table, Tone, View, Words } from '../../views/view.ts';
 import { tableOf, truncated, widthOf, wrapped } from './table.ts';
 import { asTyped, type Terminal } from './terminal.ts';
@@ -42,6 +43,14 @@ const linesOfBlock = (block: Block, terminal: Shown): string[] => {
     const lines = linesOf(block.part, terminal);
     return block.title === undefined || lines.length === 0 ? lines : [style('bold', block.title), ...lines];
   }
+  if ('step' in block) return [...noteLines(block.step, terminal), ...linesOf(block.then, terminal)];
+  if ('actions' in block) return linesOf(block.actions, terminal);
+  if ('fold' in block) return linesOf(block.fold, terminal);
+  if ('timeline' in block)
+    return factLines(
+      block.timeline.map(({ at, line }) => [timeText(at), line]),
+      terminal,
+    );
   if ('tone' in block) return noteLines(block, terminal);
   if ('text' in block) return pieceLines(block.text, terminal);
   if ('quote' in block)

@@ -12,7 +12,27 @@ const step = 12;
 const leastColumns = 24;
 
 /** Columns side by side, for example for the hours of a day. The text of each column contains its figures. */
-export const columns = ({ title, labels, series }: Chart): Html => {
+export const columns = (chart: Chart): Html => (chart.isApart ? rowsOf(chart) : sideBySide(chart));
+
+/** Each series in a row of its own, by a scale of its own: some are a thousand times as large as others. */
+const rowsOf = ({ title, labels, series }: Chart): Html =>
+  html`<figure class="rows"><figcaption class="unseen">${title}</figcaption>${series.map(
+    ({ name, tone, values, note }) => {
+      const most = Math.max(1, ...values);
+      const total = values.reduce((sum, value) => sum + value, 0);
+      return html`<p><span class="${tone}">${name}</span> <b>${note ?? numberOf(total)}</b></p>
+<svg class="${tone}" viewBox="0 0 ${labels.length * step} ${rowHeight}" preserveAspectRatio="none" role="img" aria-label="${title}, ${name}: ${numberOf(total)}, at most ${numberOf(most)} in an hour">${labels.map(
+        (label, at) => {
+          const tall = ((values[at] ?? 0) / most) * (rowHeight - 1);
+          return html`<g><title>${label}: ${values[at] ?? 0} ${name}</title><rect class="ground" x="${at * step}" width="${step}" height="${rowHeight}"/><rect x="${at * step + 1}" y="${rowHeight - Math.max(tall, 0.5)}" width="${step - 2}" height="${Math.max(tall, 0.5)}"/></g>`;
+        },
+      )}</svg>`;
+    },
+  )}<p class="ends"><span>${labels[0]}</span><span>UTC</span><span>${labels.at(-1)}</span></p></figure>`;
+
+const rowHeight = 24;
+
+const sideBySide = ({ title, labels, series }: Chart): Html => {
   const most = Math.max(1, ...series.flatMap(({ values }) => values));
   const width = (step - 2) / series.length;
   return html`<figure class="columns"><figcaption>${title}: ${series.map(

@@ -23,7 +23,10 @@ const keyOf = (control) => {
   const form = control.form ?? control.closest('details')?.querySelector('form');
   const fields = form ? [...form.querySelectorAll('[type=hidden]')].map(({ value }) => value) : [];
   const text = control.matches('.first') ? '' : control.textContent;
-  const own = control.name || control.getAttribute('href') || text;
+  const own =
+    control.name ||
+    control.getAttribute('href') ||
+    (control.parentElement?.matches('.panel') ? 'panel' : text);
   return [control.tagName, own, form?.getAttribute('action'), ...fields].join('\n');
 };
 
@@ -234,6 +237,27 @@ const begin = (element) => {
   for (const each of element.querySelectorAll('[data-load]')) load(each);
   for (const each of element.querySelectorAll('[data-selection]')) select(each);
 };
+/** Keys lead to screens unless something is being typed. `g` and a letter: a screen. */
+let isGoing = false;
+const keys = document.querySelector('#keys');
+const showKeys = () => keys?.showModal();
+document.querySelector('[data-keys]')?.addEventListener('click', (event) => {
+  event.preventDefault();
+  showKeys();
+});
+addEventListener('keydown', (event) => {
+  const { key, target, altKey, ctrlKey, metaKey } = event;
+  if (altKey || ctrlKey || metaKey || keys?.open || target.closest('input, select, textarea')) return;
+  const screen = isGoing && document.querySelector(`nav [data-key="${CSS.escape(key)}"]`);
+  const find = document.querySelector('.find input');
+  isGoing = key === 'g' && !isGoing;
+  if (screen) screen.click();
+  else if (key === '/' && find) find.focus();
+  else if (key === '?') showKeys();
+  else return;
+  event.preventDefault();
+});
+
 begin(document);
 // Without this, a key would lead through all screens first. It scrolls nothing: the heading stays where it is.
 if (document.activeElement === document.body)

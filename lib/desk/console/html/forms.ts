@@ -60,18 +60,23 @@ const fieldOfMessage = ({ path, options, typed = '', isRemoved, now, problem }: 
 export const locked = (role: Role, form: Html): Html =>
   html`<fieldset class="locked" disabled>${form}</fieldset><p class="quiet">This needs the role ${role}.</p>`;
 
-export const formOf = ({ summary, ...form }: Form): Html =>
+export const formOf = ({ summary, ...form }: Form, isShort = false): Html =>
   summary === undefined
-    ? closedForm(form)
-    : html`<details><summary>${summary}</summary>${closedForm(form)}</details>`;
+    ? closedForm(form, isShort)
+    : html`<details><summary>${summary}</summary>${closedForm(form, isShort)}</details>`;
 
-const closedForm = ({ action, hidden = {}, fields = [], buttons, isSearch, isMain }: Form): Html => {
+const closedForm = (
+  { action, hidden = {}, fields = [], buttons, isSearch, isMain }: Form,
+  isShort: boolean,
+): Html => {
   // A form with only a button is shown inline.
   const kind = fields.length === 0 ? html` class="inline"` : '';
   const how = isSearch ? html`method="get" class="filter" role="search"` : html`method="post"${kind}`;
   const focus = isMain ? html` tabindex="-1" autofocus aria-label="${buttons[0]?.text ?? ''}"` : '';
   return html`<form ${how} action="${action}"${focus}>${hiddenFields(hidden)}${fields.map(fieldOf)}${buttons.map(
-    ({ text, value }) =>
-      html`<button${value === undefined ? '' : html` name="decision" value="${value}"`}>${text}</button> `,
+    ({ text, value, isDestructive, short }, at) => {
+      const look = isDestructive ? 'danger' : isMain && at === 0 ? 'main' : undefined;
+      return html`<button${value === undefined ? '' : html` name="decision" value="${value}"`}${look === undefined ? '' : html` class="${look}"`}${isShort && short ? html` aria-label="${text}"` : ''}>${isShort && short ? short : text}</button> `;
+    },
   )}</form>`;
 };

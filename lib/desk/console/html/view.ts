@@ -1,7 +1,21 @@
 import { plain } from '../../../runtime/privacy/printable.ts';
 import type { Role } from '../../../stage/roles.ts';
 import { ageOf, numberOf, shareText } from '../../views/amounts.ts';
-import type { Block, Cell, Form, Link, Note, Piece, Table, View, Words } from '../../views/view.ts';
+import type {
+  Block,
+  Cell,
+  Figure,
+  Form,
+  Link,
+  Moment,
+  Note,
+  Piece,
+  Severity,
+  Step,
+  Table,
+  View,
+  Words,
+} from '../../views/view.ts';
 import { bar, columns } from './chart.ts';
 import { formOf, locked } from './forms.ts';
 import { type Html, html, said } from './html.ts';
@@ -13,15 +27,52 @@ type Showing = {
   level?: number;
   /** The role that a form or a change at this address needs and that the caller lacks. */
   lacks?(address: string): Role | undefined;
+  /** Its buttons have their short texts. */
+  isShort?: boolean;
 };
 
-export const shown = (view: View, showing: Showing = {}): Html =>
-  html`${view.map((block) => block && blockOf(block, showing))}`;
+export const shown = (view: View, showing: Showing = {}): Html => {
+  const runs: { is: 'steps' | 'actions' | 'other'; blocks: Block[] }[] = [];
+  for (const block of view) {
+    // Commands are for a terminal.
+    if (!block || ('command' in block && !('text' in block))) continue;
+    const is = 'step' in block ? 'steps' : isAction(block) ? 'actions' : 'other';
+    const last = runs.at(-1);
+    if (is !== 'other' && last?.is === is) last.blocks.push(block);
+    else runs.push({ is, blocks: [block] });
+  }
+  return html`${runs.map(({ is, blocks }) => {
+    if (is === 'steps')
+      return html`<ol class="steps">${blocks.map((each) => stepOf(each as Step, showing))}</ol>`;
+    return is === 'actions' ? actionsOf(blocks, showing) : blocks.map((each) => blockOf(each, showing));
+  })}`;
+};
+
+type Action = Form | { links: readonly Link[] };
+
+/** A button or a link to press, without anything to fill in. */
+const isAction = (block: Block): block is Action =>
+  'links' in block ||
+  ('action' in block && !block.isMain && (block.fields ?? []).length === 0 && block.summary === undefined);
+
+/** In one row; if one of them is the main one, it comes first. */
+const actionsOf = (blocks: readonly Block[], showing: Showing): Html => {
+  const all = blocks.flatMap((block): (Html | undefined)[] => {
+    if ('links' in block) return linksOf(block.links, showing);
+    return 'action' in block ? [formIn(block, showing)] : [];
+  });
+  const offered = all.filter((each) => each !== undefined);
+  return offered.length === 0 ? html`` : html`<div class="actions">${offered}</div>`;
+};
 
 const blockOf = (block: Block, showing: Showing): Html => {
   if ('heading' in block)
     return headingOf(html`<span class="${block.tone ?? 'plain'}">${said(block.heading)}</span>`, showing);
   if ('part' in block) return partOf(block, showing);
+  if ('actions' in block) return html`<div class="act main">${shown(block.actions, showing)}</div>`;
+  if ('figures' in block) return figuresOf(block, showing);
+  if ('fold' in block) return foldOf(block, showing);
+  if ('timeline' in block) return timelineOf(block.timeline);
   if ('tone' in block)
     return block.tone === 'quiet'
       ? html`<p class="quiet">${said(sentenceOf(block))}</p>`
@@ -36,12 +87,69 @@ const blockOf = (block: Block, showing: Showing): Html => {
   if ('charts' in block) return html`<div class="cards">${block.charts.map(columns)}</div>`;
   if ('more' in block) return html`<p class="quiet">${block.more}.</p>`;
   if ('document' in block) return documentOf(block);
-  if ('action' in block) return formIn(block, showing);
+  if ('action' in block) return formIn(block, showing) ?? html``;
   if ('later' in block) return html`<p data-load="${block.to}"><a href="${block.to}">${block.later}</a></p>`;
-  if ('links' in block) return linksOf(block.links, showing);
-  // Commands are for a terminal.
   return html``;
 };
+
+const severities: Record<Severity, string> = { now: 'Act now', today: 'Today', watch: 'Watch', note: 'Note' };
+
+/** A card with one button. Its text is cut to one line, until it is opened. */
+const stepOf = ({ step, severity, card, then }: Step, showing: Showing): Html => {
+  const { title = sentenceOf(step), text: what, whom = '' } = card ?? {};
+  const [remedy] = then.filter((each): each is Note => !!each && 'tone' in each && each.tone === 'todo');
+  const actions = then.flatMap((each): Action[] => {
+    if (!each || !isAction(each)) return [];
+    return 'links' in each ? each.links.map((link) => ({ links: [link] })) : [each];
+  });
+  const [main, ...others] = actions.filter((each) => isOffered(each, showing));
+  const rest = then.filter((each) => each !== remedy && !(each && isAction(each)));
+  const inside = shown([...rest, ...others], { ...showing, level: 3 });
+  return html`<li class="step ${severity}"><p class="line"><span class="badge ${severity}">${severities[severity]}</span> <span class="title">${pieceOf({ text: title, ...(step.to && { to: step.to }) }, showing)}</span>${whom === '' ? '' : html` <span class="quiet">${said(whom)}</span>`}</p><div class="said">${
+    what === undefined ? '' : html`<p class="what">${said(what)}</p>`
+  }${remedy === undefined ? '' : html`<p class="remedy">→ ${said(sentenceOf(remedy))}</p>`}</div>${
+    main === undefined
+      ? ''
+      : html`<div class="act main">${actionsOf([main], { ...showing, isShort: true })}</div>`
+  }<details class="more"><summary aria-label="More about: ${plain(title)}">More</summary>${inside}</details></li>`;
+};
+
+const isOffered = (action: Action, { as = 'console' }: Showing): boolean =>
+  as === 'console' ||
+  (as === 'read-only' && ('links' in action ? !action.links[0]?.isChange : action.isHarmless === true));
+
+const figuresOf = (
+  { figures, health, beside }: Extract<Block, { figures: readonly Figure[] }>,
+  showing: Showing,
+): Html =>
+  html`<div class="strip"><div><dl class="figures">${figures.map(
+    ({ label, value, tone = 'plain', to, note }) =>
+      html`<div><dt>${label}</dt><dd class="${tone}">${pieceOf({ text: value, ...(to && { to }) }, showing)}${note === undefined ? '' : html` <span class="quiet">${note}</span>`}</dd></div>`,
+  )}</dl>${noteOf(health, showing)}</div>${blockOf(beside, showing)}</div>`;
+
+const foldOf = (
+  { fold, summary, tone = 'plain' }: Extract<Block, { fold: View }>,
+  showing: Showing,
+): Html => {
+  if (showing.as === 'page') return shown(fold, showing);
+  return html`<details class="panel" id="details"><summary><span class="${tone}">${said(summary)}</span></summary>${shown(fold, showing)}</details>`;
+};
+
+/** `30 Nov`, and `04:36:59`. */
+const dayText = (at: string): string =>
+  new Date(at).toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    timeZone: 'UTC',
+  });
+
+const timelineOf = (moments: readonly Moment[]): Html =>
+  html`<ol class="timeline">${moments.map(({ at, text, tone, more = [] }, index) => {
+    const day = dayText(at);
+    const isNewDay = index === 0 || dayText(moments[index - 1]?.at ?? '') !== day;
+    return html`<li class="${tone}">${isNewDay ? html`<span class="day">${day}</span>` : ''}<time datetime="${at}">${at.slice(11, 19)}</time><div><p class="${tone}">${said(text)}</p>${more.map((each) => html`<p class="quiet">${said(each)}</p>`)}</div></li>`;
+  })}</ol>`;
 
 const headingOf = (content: Html | string, { level = 2 }: Showing): Html =>
   level === 2 ? html`<h2>${content}</h2>` : html`<h3>${content}</h3>`;
@@ -64,28 +172,84 @@ const noteOf = (note: Note, showing: Showing): Html => {
   return html`<p class="note ${note.tone}"><span aria-hidden="true">${marks[note.tone]}</span> ${sentence}</p>`;
 };
 
-const linksOf = (links: readonly Link[], { as, lacks }: Showing): Html => {
-  if (as === 'page') return html``;
+const linksOf = (links: readonly Link[], { as, lacks, isShort }: Showing): Html[] => {
+  if (as === 'page') return [];
   const offered = links.filter(({ isChange }) => !isChange || as !== 'read-only');
-  if (offered.length === 0) return html``;
-  return html`<div class="actions">${offered.map(({ text, to, isChange }) => linkOf(text, to, isChange && lacks?.(to)))}</div>`;
+  return offered.map((link) =>
+    linkOf(isShort ? { ...link, text: link.short ?? link.text } : link, link.isChange && lacks?.(link.to)),
+  );
 };
 
-const linkOf = (text: string, to: string, lacking: Role | undefined): Html =>
+const linkOf = ({ text, to, isDestructive }: Link, lacking: Role | undefined): Html =>
   lacking === undefined
-    ? html`<a class="button" href="${to}">${text}</a> `
+    ? html`<a class="button${isDestructive ? ' danger' : ''}" href="${to}">${text}</a> `
     : html`<button disabled>${text}</button> <span class="quiet">needs the role ${lacking}</span> `;
 
-const documentOf = ({ document, label }: { document: unknown; label: string }): Html => {
-  const text = typeof document === 'string' ? document : (JSON.stringify(document, null, 2) ?? 'nothing');
-  return html`<pre tabindex="0" role="region" aria-label="${label}"><bdi>${text.split('\n').map(plain).join('\n')}</bdi></pre>`;
+type Document = Extract<Block, { document: unknown }>;
+
+const documentOf = ({ document, label, problems = [] }: Document): Html => {
+  const lines =
+    typeof document === 'string'
+      ? document.split('\n').map((line) => ({ line, path: '' }))
+      : jsonLines(document);
+  // A problem of something that is missing is shown where it would be: at the end of what should hold it.
+  const marked = new Map<number, string>();
+  for (const { path, problem } of problems) {
+    const place = placeOf(path, lines);
+    if (place !== undefined && !marked.has(place)) marked.set(place, problem);
+  }
+  return html`<pre tabindex="0" role="region" aria-label="${label}"><bdi>${lines.map(({ line }, at) => {
+    const problem = marked.get(at);
+    return problem === undefined
+      ? html`${plain(line)}\n`
+      : html`<mark>${plain(line)}<span class="problem"> ← ${plain(problem)}</span></mark>\n`;
+  })}</bdi></pre>`;
 };
 
-const formIn = (form: Form, { as = 'console', lacks }: Showing): Html => {
+type DocumentLine = { line: string; path: string };
+
+const placeOf = (path: string, lines: readonly DocumentLine[]): number | undefined => {
+  for (let at = path; at !== ''; at = at.replace(/\.?[^.]*$/, '')) {
+    const found = lines.findIndex((each) => each.path === at);
+    if (found >= 0) return found;
+  }
+  return undefined;
+};
+
+/** As JSON, with the path of the value that begins in each line. */
+const jsonLines = (value: unknown): DocumentLine[] => {
+  const lines: DocumentLine[] = [];
+  const add = (
+    value: unknown,
+    path: string,
+    { before, after, depth }: { before: string; after: string; depth: number },
+  ): void => {
+    const pad = '  '.repeat(depth);
+    const isList = Array.isArray(value);
+    const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+    if (entries.length === 0) {
+      lines.push({ line: `${pad}${before}${JSON.stringify(value) ?? 'nothing'}${after}`, path });
+      return;
+    }
+    lines.push({ line: `${pad}${before}${isList ? '[' : '{'}`, path });
+    for (const [at, [name, inside]] of entries.entries())
+      add(inside, path === '' ? name : `${path}.${name}`, {
+        before: isList ? '' : `${JSON.stringify(name)}: `,
+        after: at === entries.length - 1 ? '' : ',',
+        depth: depth + 1,
+      });
+    lines.push({ line: `${pad}${isList ? ']' : '}'}${after}`, path: '' });
+  };
+  add(value, '', { before: '', after: '', depth: 0 });
+  return lines;
+};
+
+/** Undefined: it is not shown. */
+const formIn = (form: Form, { as = 'console', lacks, isShort }: Showing): Html | undefined => {
   const isSearch = form.isSearch ?? false;
-  if (as !== 'console' && !(as === 'read-only' && (form.isHarmless || isSearch))) return html``;
+  if (as !== 'console' && !(as === 'read-only' && (form.isHarmless || isSearch))) return undefined;
   const lacking = isSearch ? undefined : lacks?.(form.action);
-  return lacking === undefined ? formOf(form) : locked(lacking, formOf(form));
+  return lacking === undefined ? formOf(form, isShort) : locked(lacking, formOf(form, isShort));
 };
 
 const pieceOf = (piece: Piece, { as }: Showing): Html | string => {
@@ -113,18 +277,21 @@ const cellOf = (cell: Cell, showing: Showing): Html | string => {
   if ('count' in cell) return shareText(cell);
   if ('tick' in cell)
     return html`<input type="checkbox" name="selected" value="${cell.tick}"${cell.isTicked ? html` checked` : ''} aria-label="Tick ${cell.tick.slice(0, 8)}">`;
-  return 'action' in cell ? formIn(cell, showing) : pieceOf(cell, showing);
+  return 'action' in cell ? (formIn(cell, showing) ?? '') : pieceOf(cell, showing);
 };
 
 const tickAll = html`<input type="checkbox" data-all aria-label="Tick all letters of this page" hidden>`;
 
 const labelOf = (title: string | Words = ''): string => plain(typeof title === 'string' ? title : title.text);
 
-const numberClass = (isRight = false): Html | string => (isRight ? html` class="number"` : '');
+const classOf = (...names: (string | false | undefined)[]): Html | string => {
+  const given = names.filter(Boolean).join(' ');
+  return given === '' ? '' : html` class="${given}"`;
+};
 
 /** Scrolls by itself on a narrow screen, also by keyboard. */
 const tableOf = (given: Table, showing: Showing): Html => {
-  const { caption, titles, rows, hasBars } = given;
+  const { caption, titles, rows, hasBars, minor = [] } = given;
   if (rows.some(({ under }) => under !== undefined))
     return html`${rows.map((row) => entryOf(row, { given, showing }))}`;
   const isRight = titles.map((_, at) => rows.some(({ cells }) => isNumber(cells[at])));
@@ -132,13 +299,15 @@ const tableOf = (given: Table, showing: Showing): Html => {
     ? titles.findIndex((_, at) => rows.some(({ cells }) => typeof cells[at] === 'number'))
     : -1;
   const most = Math.max(1, ...rows.map(({ cells }) => Number(cells[drawn] ?? 0)));
+  const classAt = (at: number) =>
+    classOf(isRight[at] && 'number', minor.includes(labelOf(titles[at])) && 'minor');
   const head = titles.map((title, at) => {
     const isTicked = rows.some(({ cells }) => isTick(cells[at]));
-    return html`<th scope="col"${numberClass(isRight[at])}>${isTicked ? tickAll : pieceOf(title, showing)}</th>`;
+    return html`<th scope="col"${classAt(at)}>${isTicked ? tickAll : pieceOf(title, showing)}</th>`;
   });
   // A small screen shows each row as a list, with the titles before the cells.
   const td = (cell: Cell, at: number): Html =>
-    html`<td${numberClass(isRight[at])} data-title="${labelOf(titles[at])}"${isNothing(cell) ? html` data-nothing` : ''}>${cellOf(cell, showing)}${at === drawn ? bar(Number(cell) / most) : ''}</td>`;
+    html`<td${classAt(at)} data-title="${labelOf(titles[at])}"${isNothing(cell) ? html` data-nothing` : ''}>${cellOf(cell, showing)}${at === drawn ? bar(Number(cell) / most) : ''}</td>`;
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption class="unseen">${caption}</caption><thead><tr>${head}</tr></thead>
 <tbody>${rows.map(({ cells }) => html`<tr>${cells.map(td)}</tr>`)}</tbody></table></div>`;
@@ -158,6 +327,11 @@ const entryOf = (
       (cell, at) =>
         html`${at > 0 ? ' · ' : ''}${pieceOf(titles[at + inHeading], showing)}: ${cellOf(cell, showing)}`,
     );
+  const isButton = (block: View[number]): boolean => !!block && isAction(block);
+  const inside = { ...showing, level: 3 };
   return html`<article class="cause"${id === undefined ? '' : html` id="${id}"`}>${headingOf(html`${heading}`, showing)}
-${others.length === 0 ? '' : html`<p class="quiet">${others}</p>`}${shown(under, { ...showing, level: 3 })}</article>`;
+${others.length === 0 ? '' : html`<p class="quiet">${others}</p>`}${shown(
+  under.filter((each) => !isButton(each)),
+  inside,
+)}<div class="act main">${shown(under.filter(isButton), inside)}</div></article>`;
 };

@@ -4,6 +4,7 @@ import { problemOf } from '../../../message/json.ts';
 import { maskedBody } from '../../../runtime/privacy/shown-message.ts';
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import { type Change, changed } from '../../messages/edit/change.ts';
+import { problemsIn } from '../../messages/edit/problems.ts';
 import { showLetter } from '../../messages/letters/show.ts';
 import { runDefaults } from '../../messages/replay/run-defaults.ts';
 import type { Answer, Operator } from '../../verbs/operator.ts';
@@ -119,7 +120,14 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
         );
       const told = { message, problems: [problem], typed: answered };
       const answer =
-        isOnly && (await at.ask({ hint: problem, act: 'Check again', fields: fieldsOf(columns, told) }));
+        isOnly &&
+        (await at.ask({
+          hint:
+            problemsIn([problem]).length > 0
+              ? 'Its function would still refuse it: see the marked field.'
+              : problem,
+          ...{ act: 'Check again', fields: fieldsOf(columns, told) },
+        }));
       if (!answer) throw new RefusedError(problem);
       answered = answer;
       return made(at, body);
@@ -164,11 +172,17 @@ type Told = { message?: unknown; problems: readonly string[]; typed?: Answer };
 
 const fieldsOf = (columns: Columns, { message, problems, typed = {} }: Told): FieldOfMessage[] => {
   const heldBy = message === undefined ? undefined : valuesOf(message);
-  const problemOf = problemsIn(problems);
+  // Each is shown once: at its field, or at the first field of what it names.
+  const left = new Map(problemsIn(problems).map(({ path, problem }) => [path, problem]));
+  const problemAt = (path: string): string | undefined => {
+    const found = [...left].find(([at]) => `data.${path}` === at || `data.${path}`.startsWith(`${at}.`));
+    if (found) left.delete(found[0]);
+    return found?.[1];
+  };
   return [...columns].map(([path, { types, choices }]) => ({
     ...{ path, options: types.has('boolean') ? [...choices, 'true', 'false'] : choices },
     ...{ typed: typed[`set:${path}`], isRemoved: typed[`unset:${path}`] === 'yes' },
-    ...{ now: heldBy?.(path), problem: problemOf(path) },
+    ...{ now: heldBy?.(path), problem: problemAt(path) },
   }));
 };
 
@@ -180,16 +194,6 @@ const valuesOf = (message: unknown): ((path: string) => string) => {
     if (value === undefined) return 'not set';
     return typeof value === 'string' ? value : JSON.stringify(value);
   };
-};
-
-/** What these errors say of a field, or of what holds it. */
-const problemsIn = (errors: readonly string[]): ((path: string) => string | undefined) => {
-  const problems = errors.flatMap((error) =>
-    [...error.matchAll(/(?<![\w.[\]-])data\.([\w.[\]-]+): ([^;]+)/g)].map(([, field = '', problem]) => ({
-      ...{ field: field.replace(/\[(\d+)\]/g, '.$1'), problem },
-    })),
-  );
-  return (path) => problems.find(({ field }) => field === path || path.startsWith(`${field}.`))?.problem;
 };
 
 /** The field's type decides how a value is read: `7` is a number for points, and a text for a comment. */

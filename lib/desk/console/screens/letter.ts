@@ -1,12 +1,14 @@
 import { historyIn } from '../../../delivery/letters/history.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import { eventIn } from '../../../message/envelope.ts';
 import { compareWithOriginal } from '../../messages/edit/original.ts';
-import { NoLetterError } from '../../messages/letters/list.ts';
-import { showLetter } from '../../messages/letters/show.ts';
+import { fieldsNamed, problemsIn } from '../../messages/edit/problems.ts';
+import { findLetter, NoLetterError } from '../../messages/letters/list.ts';
+import { type LetterDetails, showLetter } from '../../messages/letters/show.ts';
 import { letterOrTrace, traceOf } from '../../messages/trace/trace.ts';
 import { ageOf } from '../../views/amounts.ts';
 import { firstAction, kindTone, letterView, otherLinks, subjectOf } from '../../views/letters.ts';
-import { noLetterView, timelineView, unknownLetterView } from '../../views/trace.ts';
+import { noLetterView, timelineView, timeText, unknownLetterView } from '../../views/trace.ts';
 import { badge, href, section, text, type View } from '../../views/view.ts';
 import {
   addScreen,
@@ -19,12 +21,23 @@ import {
   reasonIn,
   render,
 } from '../desk.ts';
-import { html } from '../html/html.ts';
+import { type Html, html } from '../html/html.ts';
 
 const asked = (context: Context) => ({ id: context.req.param('id') ?? '', signal: context.req.raw.signal });
 
 export const addLetter = (desk: Desk): void => {
   const { app, target, audit, integrations } = desk;
+  /** `message`: below what happened. */
+  const storyOf = async (
+    { id, record }: { id: string; record: DeskRecord },
+    { message, signal }: { message: View; signal: AbortSignal },
+  ): Promise<Html> => {
+    const trace = await traceOf(target, id, { functions: [...integrations.keys()], signal, log: false });
+    return html`<div class="beside story">${htmlOf(desk, [section('What failed', ...failureView(id, record))])}
+${htmlOf(desk, [section('What happened', ...timelineView(trace))])}</div>
+<div id="message">${htmlOf(desk, message)}</div>`;
+  };
+
   addScreen(desk, ['/letters/:id', 'Letter'], async (_, context) => {
     const { signal, ...given } = asked(context);
     const options = { functions: [...integrations.keys()], signal };
@@ -35,17 +48,12 @@ export const addLetter = (desk: Desk): void => {
     if (found === undefined) return unknownLetterView(given.id);
     if ('trace' in found) return noLetterView(found.trace);
     const { id, record } = found.letter;
-    const trace = await traceOf(target, id, { ...options, log: false });
-    return [
-      ...recordView(id, record),
-      section('What happened', ...timelineView(trace)),
-      ...laterView(desk, id, record),
-    ];
+    return storyOf({ id, record }, { message: laterView(desk, id, record), signal });
   });
 
   addScreen(desk, ['/letters/:id/message', 'Message'], async (_, context) => {
-    const { message } = await showLetter(target, { ...asked(context), reveal: false, audit });
-    return partOf(desk, [{ document: message, label: 'Message' }]);
+    const details = await showLetter(target, { ...asked(context), reveal: false, audit });
+    return partOf(desk, messageView(details));
   });
   addScreen(desk, ['/letters/:id/original', 'Original'], async (_, context) => {
     const compared = await compareWithOriginal(target, asked(context));
@@ -60,29 +68,54 @@ export const addLetter = (desk: Desk): void => {
 
   app.post('/letters/:id/reveal', async (context) => {
     const reason = reasonIn(await formOf(context));
+    const { signal } = context.req.raw;
     const details = await showLetter(target, { ...asked(context), reveal: true, reason, audit });
-    const back = { text: 'Back to the letter', to: `/letters/${encodeURIComponent(details.id)}` };
-    const content: View = [...letterView(details), { links: [back] }];
+    const { record } = await findLetter(target, details.id, signal);
+    const back = { text: 'Hide personal data', to: `/letters/${encodeURIComponent(details.id)}` };
+    const message: View = [
+      section('Message, revealed', ...messageView(details), { links: [back] }),
+      { fold: letterView(details), summary: 'All that the letter says' },
+    ];
+    const content = await storyOf({ id: details.id, record }, { message, signal });
     return render(desk, context, { title: 'Letter, revealed', content });
   });
 };
 
-const recordView = (id: string, record: DeskRecord): View => {
+/** The message, with what failed marked in it. */
+const messageView = (details: LetterDetails): View => {
+  const { message, failure, error } = details;
+  const event = eventIn(JSON.stringify(message) ?? '') ?? message;
+  const problems = problemsIn([failure?.message ?? error]);
+  const named = problems.length > 0 ? problems : fieldsNamed(event, failure?.detail ?? failure?.title ?? '');
+  const { time, id, source } = Object(event) as Record<string, unknown>;
+  return [
+    typeof time === 'string' &&
+      text(`Sent by the SIS at ${timeText(time)}, as event ${String(id)} of ${String(source)}.`),
+    { ...{ document: message, label: 'Message' }, problems: named },
+  ];
+};
+
+const failureView = (id: string, record: DeskRecord): View => {
   const { function: name, kind, error, words, remedy = '', operation, status, required } = record;
   const call = [operation, status === undefined ? '' : ` → ${status}`, required && `, requires ${required}`];
   return [
     text(
-      ...[{ text: id, code: true } as const, ` ${name || '–'} `, badge(kind, kindTone(kind))],
-      ` ${subjectOf(record)}, a letter for ${ageOf(record.atMs)}`,
+      ...[
+        badge(kind, kindTone(kind)),
+        ` ${name || '–'} · ${subjectOf(record)}, a letter for ${ageOf(record.atMs)}`,
+      ],
     ),
-    text(error),
+    text({ text: error, tone: 'bad' }),
     !!words && { quote: words },
     !!operation && text({ text: call.join(''), code: true }),
     remedy !== '' && { tone: 'todo', text: remedy },
-    ...firstAction(record, { id }),
     {
-      links: [...otherLinks({ kind }, { id }), { text: 'Trace', to: href('/trace', { id }) }],
+      actions: [
+        ...firstAction(record, { id }),
+        { links: [...otherLinks({ kind }, { id }), { text: 'Trace', to: href('/trace', { id }) }] },
+      ],
     },
+    { tone: 'quiet', text: `Letter ${id}` },
   ];
 };
 
@@ -95,20 +128,18 @@ const laterView = (desk: Desk, id: string, { history }: DeskRecord): View => {
   const path = `/letters/${encodeURIComponent(id)}`;
   const wasEdited = historyIn(history)?.deeds.some(({ original }) => original) ?? false;
   return [
-    section('Message', {
-      ...{ later: 'Read it from the queue, and show it without personal data', to: `${path}/message` },
-    }),
+    section(
+      'Message',
+      { ...{ later: 'Read it from the queue, and show it without personal data', to: `${path}/message` } },
+      {
+        ...{ action: `${path}/reveal#message`, fields: [{ reason: 'required' }] },
+        buttons: [{ text: 'Reveal personal data' }],
+      },
+      { tone: 'quiet', text: 'The audit log records who reveals it, and why.' },
+    ),
     wasEdited &&
       section('Before and after the edit', {
         ...{ later: 'Compare it with the original', to: `${path}/original` },
       }),
-    section(
-      'Reveal',
-      {
-        ...{ action: `${path}/reveal`, fields: [{ reason: 'required' }] },
-        buttons: [{ text: 'Reveal personal data' }],
-      },
-      { tone: 'quiet', text: 'The audit log records who did so, and why.' },
-    ),
   ];
 };

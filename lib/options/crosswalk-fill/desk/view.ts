@@ -1,5 +1,5 @@
 import { ageOf, numberOf } from '../../../desk/views/amounts.ts';
-import { type Block, type Form, part, table, text, type View } from '../../../desk/views/view.ts';
+import { type Block, type Form, part, stepOf, table, text, type View } from '../../../desk/views/view.ts';
 import { plain } from '../../../runtime/privacy/printable.ts';
 import type { FillResult } from './fill.ts';
 import type { Held, MovedCode, MovedCodes, ShownName } from './names.ts';
@@ -73,15 +73,18 @@ const correctSource: Block = { tone: 'todo', text: 'Correct the source: the next
 
 /** One problem of a file may hold several kinds of names. */
 export const heldView = (held: readonly Held[]): View =>
-  [...Map.groupBy(held, ({ problem }) => problem)].flatMap(
-    ([problem, each]): View => [
-      {
-        ...{ tone: 'warn', to: '/crosswalk' },
-        text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
-      },
-      correctSource,
-      { lead: 'To take it at once', command: 'crosswalk fill' },
-    ],
+  [...Map.groupBy(held, ({ problem }) => problem)].map(([problem, each]) =>
+    stepOf(
+      [
+        {
+          ...{ tone: 'warn', to: '/crosswalk' },
+          text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
+        },
+        correctSource,
+        { lead: 'To take it at once', command: 'crosswalk fill' },
+      ],
+      'today',
+    ),
   );
 
 /** Undefined: it has not ended. */

@@ -1,5 +1,6 @@
 import { ageOf } from '../../../desk/views/amounts.ts';
 import type { OptionStatus } from '../../../desk/views/status.ts';
+import { stepOf } from '../../../desk/views/view.ts';
 import type { StatusPart } from '../../../option.ts';
 import type { Report } from '../record.ts';
 import { type LastComparison, lastComparison, runningComparison } from './read.ts';
@@ -24,16 +25,30 @@ export const comparisonStatus = (
     first: [
       ...(last === undefined || last.tone === 'good'
         ? []
-        : [{ ...last, to: '/reconcile' }, { command: 'reconcile show' }]),
+        : [
+            stepOf(
+              [
+                { ...last, to: '/reconcile' },
+                { command: 'reconcile show' },
+                { links: [{ text: 'See what differs', to: '/reconcile' }] },
+              ],
+              'today',
+            ),
+          ]),
       ...(comparing === undefined
         ? []
         : [
-            {
-              tone: 'plain' as const,
-              to: '/reconcile',
-              text: `The platform is being compared with what was sent, since ${ageOf(comparing.startedMs)}`,
-            },
-            { command: `reconcile show ${comparing.id}` },
+            stepOf(
+              [
+                {
+                  tone: 'plain',
+                  to: '/reconcile',
+                  text: `The platform is being compared with what was sent, since ${ageOf(comparing.startedMs)}`,
+                },
+                { command: `reconcile show ${comparing.id}` },
+              ],
+              'note',
+            ),
           ]),
     ],
     sections: [],

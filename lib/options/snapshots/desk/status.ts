@@ -1,6 +1,6 @@
 import { countOf } from '../../../desk/views/amounts.ts';
 import type { OptionStatus } from '../../../desk/views/status.ts';
-import { type Block, section, text, type View } from '../../../desk/views/view.ts';
+import { type Block, section, stepOf, text, type View } from '../../../desk/views/view.ts';
 import type { StatusPart } from '../../../option.ts';
 import type { PassedName } from '../state/passed-names.ts';
 import { listPassed } from './passed.ts';
@@ -34,19 +34,22 @@ export const snapshotStatus = (
       quietFeeds: open?.quietFeeds,
     },
     first: [
-      ...troubled.flatMap(troubledImportView),
+      ...troubled.map((each) => stepOf(troubledImportView(each), 'today')),
       ...quietFeedsView(quietFeeds.filter(isHolding)),
       ...passedNotes(passed ?? []),
-      ...snapshots.flatMap(
-        (each): View => [
-          {
-            tone: each.state === 'waiting-for-approval' ? 'warn' : 'plain',
-            text: openSnapshotText(each),
-            to: `/snapshots/${encodeURIComponent(each.id)}`,
-          },
-          { command: `snapshots show ${each.id}` },
-        ],
-      ),
+      ...snapshots.map((each) => {
+        const isUndecided = each.state === 'waiting-for-approval';
+        const to = `/snapshots/${encodeURIComponent(each.id)}`;
+        const look = isUndecided ? 'Look, then approve or reject' : 'Look at it';
+        return stepOf(
+          [
+            { tone: isUndecided ? 'warn' : 'plain', text: openSnapshotText(each), to },
+            { command: `snapshots show ${each.id}` },
+            { links: [{ text: look, to }] },
+          ],
+          isUndecided ? 'today' : 'note',
+        );
+      }),
       ...waitingFilesView(waiting),
     ],
     sections: late.length === 0 ? [] : [section('Files that have not come', ...quietFeedsView(late))],

@@ -178,7 +178,7 @@ const troubles: Record<TroubledImport['is'], [what: string, todo: string]> = {
 };
 
 /** An import that a person must see to. */
-export const troubledImportView = (troubled: TroubledImport): View => {
+export const troubledImportView = (troubled: TroubledImport): readonly [Note, ...View] => {
   const { key, versionId, putAt, id, is, why, isEnd } = troubled;
   const [what, todo] = troubles[is];
   const version = versionId === undefined ? '' : `, version ${plain(versionId)}`;
