@@ -106,7 +106,7 @@ const allRooms: Record<string, string> = {
     'desk/verbs desk/views desk/reviews desk/messages stage delivery/mapping delivery/letters runtime/privacy message',
   'desk/verbs': 'desk/views desk/messages stage',
   'desk/views': 'desk/reviews desk/messages stage runtime/telemetry runtime/privacy message',
-  'desk/reviews': 'desk/messages stage runtime/jobs runtime/telemetry runtime/aws',
+  'desk/reviews': 'desk/messages stage runtime/jobs runtime/telemetry runtime/aws message',
   'desk/messages':
     'stage delivery/mapping delivery/handle delivery/letters delivery/ledger platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
   stage:

@@ -14,6 +14,7 @@ import type { Target } from '../../stage/target.ts';
 import { waitingGroups } from '../messages/waiting/waiting.ts';
 import { statusOf } from '../reviews/status.ts';
 import { createApp } from './app.ts';
+import { inBrowserWords } from './browser-words.ts';
 import { createKept } from './cached-value.ts';
 import { createLists, type Lists } from './desk.ts';
 import { createSession, headers } from './guard.ts';
@@ -58,7 +59,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
     const whole = options.sentence(error);
     const told = whole.replace(/(?<!\s)\s{4,}at .*/s, '');
     if (told !== whole) options.say(whole);
-    return told;
+    return inBrowserWords(told);
   };
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);

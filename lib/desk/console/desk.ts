@@ -14,7 +14,7 @@ import { type Found, findLetters } from '../messages/letters/list.ts';
 import { findWaiting } from '../messages/waiting/waiting.ts';
 import type { Status } from '../reviews/status.ts';
 import { becameOfFilter } from '../verbs/became.ts';
-import { countOf } from '../views/amounts.ts';
+import { countOf, numberOf } from '../views/amounts.ts';
 import { groupTable, matchText } from '../views/letters.ts';
 import type { OptionStatus } from '../views/status.ts';
 import { type Block, type Form, href, text, type View } from '../views/view.ts';
@@ -249,6 +249,13 @@ export const addChosen = (desk: Desk, { path, title, sentence, empty, form }: Ch
       ...(count === 0 ? await becameOfFilter({ ...desk, signal: context.req.raw.signal }, filter) : []),
     ];
   });
+
+/** Nothing is preset. The script writes how many letters are ticked, and chosen. */
+export const whichOf = (matching: number, elsewhere = 0): Html =>
+  html`<label><input type="radio" name="of" value="selected" required> those ticked <output data-ticked></output>${
+    elsewhere > 0 ? html` <span class="quiet">(${numberOf(elsewhere)} on other pages)</span>` : ''
+  }</label>
+<label><input type="radio" name="of" value="matching" data-number="${numberOf(matching)}" required> all ${numberOf(matching)} that match</label>`;
 
 /** What a run works on, and the screen that begins it again, for `runs.begin`. */
 export const runOn = (path: string, given: Given) => {

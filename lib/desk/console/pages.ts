@@ -1,7 +1,8 @@
 import { numberOf } from '../views/amounts.ts';
 import { text, type View } from '../views/view.ts';
 
-const perPage = 100;
+/** By default. */
+const rowsOfPage = 100;
 
 type Page<Row> = {
   shown: Row[];
@@ -12,7 +13,7 @@ type Page<Row> = {
 };
 
 /** One page of a list that is too long for a screen. `asked`: the page as an address gives it. */
-export const pageOf = <Row>(rows: readonly Row[], asked: string | null): Page<Row> => {
+export const pageOf = <Row>(rows: readonly Row[], asked: string | null, perPage = rowsOfPage): Page<Row> => {
   const pages = Math.max(1, Math.ceil(rows.length / perPage));
   const page = Math.min(pages, Math.max(1, Math.floor(Number(asked) || 1)));
   const back: Page<Row>['turns'] = [

@@ -27,6 +27,7 @@ export const discard = async (
       const answer = await operator.ask({
         hint: `They are archived, then deleted from the queue. Reason: ${reason}`,
         act: `Discard ${countOf(plan.letters, 'letter')}`,
+        isDestructive: true,
       });
       return answer !== undefined;
     },

@@ -16,6 +16,8 @@ export type Question = {
   fields?: readonly Field[];
   /** --yes does not agree to it; without a terminal, it is declined. */
   isOptional?: true;
+  /** What it does is not undone by itself. */
+  isDestructive?: boolean;
 };
 
 /** The person who carries out a verb, at a terminal or in a run of the console. */

@@ -35,9 +35,13 @@ export const verify = async (
     const revealed = await revealLetters(target, { ids, reason, audit, signal });
     show('Revealed', revealedView(revealed, reason), { revealed });
   }
-  const agreed = async (isGiven: boolean | undefined, act: string): Promise<boolean> => {
+  const agreed = async (
+    isGiven: boolean | undefined,
+    act: string,
+    isDestructive = false,
+  ): Promise<boolean> => {
     if (signal.aborted) return false;
-    return isGiven ?? (await operator.ask({ act, isOptional: true })) !== undefined;
+    return isGiven ?? (await operator.ask({ act, isOptional: true, isDestructive })) !== undefined;
   };
   const idsOf = (wanted: 'found' | 'absent') =>
     verified.letters.flatMap(({ id, found }) => (found === wanted ? [id] : []));
@@ -52,7 +56,7 @@ export const verify = async (
   const lettersText = (count: number): string => countOf(count, 'letter that was', 'letters that were');
   let isDone = verified.letters.length > 0;
   const discarding = `Discard ${lettersText(verified.found)} found on the platform`;
-  if (verified.found > 0 && (await agreed(given.discardFound, discarding))) {
+  if (verified.found > 0 && (await agreed(given.discardFound, discarding, true))) {
     decided('found');
     isDone = (await discardFoundOnes(idsOf('found'), operator)) && isDone;
   }

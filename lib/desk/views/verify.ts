@@ -37,7 +37,7 @@ export const verifiedView = (
         ...about,
         Found: ({ found }) => badge(found, verdicts[found].tone),
         Why: ({ why = '' }) => why,
-        Decide: ({ id, found }) => decisionForm(id, verifyReasons[found]),
+        Decide: ({ id, found }) => ({ ...decisionForm(id, verifyReasons[found]), summary: 'Decide' }),
       }),
     ),
     ...(['found', 'absent', 'unclear'] as const).map((found) => {
@@ -112,8 +112,8 @@ export const decisionForm = (id: string, reason = ''): Form => ({
     fields: [{ reason: 'required', value: reason }],
   },
   buttons: [
-    { text: 'Discard: it was done', value: 'discard' },
     { text: 'Send: it was not', value: 'send' },
+    { text: 'Discard: it was done', value: 'discard', isDestructive: true },
   ],
 });
 

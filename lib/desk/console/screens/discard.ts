@@ -12,7 +12,7 @@ export const addDiscard = (desk: Desk): void => {
       const isAll = Object.keys(given).length === 0;
       const all = { checkbox: 'all', label: 'All letters', isRequired: true };
       const fields: Field[] = [...(isAll ? [all] : []), { reason: 'required' }];
-      return { fields, buttons: [{ text: `Plan to discard ${letters}` }] };
+      return { fields, buttons: [{ text: `Plan to discard ${letters}`, isDestructive: true }] };
     },
   });
   addVerb(desk, '/discard', (form) => beginDiscard(desk, form));

@@ -19,6 +19,7 @@ import {
   type Given,
   htmlOf,
   offered,
+  whichOf,
 } from '../desk.ts';
 import { choice, hiddenFields, textField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
@@ -78,7 +79,7 @@ export const addLetters = (desk: Desk): void => {
       'Letters',
       shown.map(factsOf),
       { Tick: ({ id }) => ({ tick: id, isTicked: ticked.has(id) }), ...letterColumns },
-      { empty: 'No letter matches.', titles },
+      { empty: 'No letter matches.', titles, minor: ['Replays', 'Function'] },
     );
     return html`<div id="part">${filterForm(given, desk)}
 ${query.has('unheld') ? html`<p class="warn">No letter’s error contains that text, so the letters are not filtered by it.</p>` : ''}
@@ -129,14 +130,10 @@ const sorted = (letters: Found, filter: Filter, sort: string): LetterRecord[] =>
 
 /** Nothing is preset. The script writes on each button how many letters are chosen. */
 const actions = (matching: number, elsewhere: number): Html => {
-  const act = (text: string, to: string): Html =>
-    html`<button formaction="${to}">${text} <span data-chosen></span></button> `;
-  return html`<fieldset class="actions"><legend>Do with</legend>
-<label><input type="radio" name="of" value="selected" required> those ticked <output data-ticked></output>${
-    elsewhere > 0 ? html` <span class="quiet">(${numberOf(elsewhere)} on other pages)</span>` : ''
-  }</label>
-<label><input type="radio" name="of" value="matching" data-number="${numberOf(matching)}" required> all ${numberOf(matching)} that match</label>
-${act('Replay', '/replay')}${act('Edit', '/edit')}${act('Discard', '/discard')}${act('Export', '/export')}</fieldset>`;
+  const act = (text: string, to: string, look = ''): Html =>
+    html`<button formaction="${to}"${look === '' ? '' : html` class="${look}"`}>${text} <span data-chosen></span></button> `;
+  return html`<fieldset class="actions"><legend>Do with</legend>${whichOf(matching, elsewhere)}
+${act('Replay', '/replay')}${act('Edit', '/edit')}${act('Export', '/export')}${act('Discard', '/discard', 'danger')}</fieldset>`;
 };
 
 const filterForm = (given: Given, { integrations }: Desk): Html => {

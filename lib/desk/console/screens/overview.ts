@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
-import { readDone } from '../../messages/letters/done.ts';
 import { readFlow } from '../../messages/letters/list.ts';
+import { readDone } from '../../reviews/done.ts';
 import { changeDeliveries, wake } from '../../verbs/deliveries.ts';
 import { hourly } from '../../views/hourly.ts';
 import { overviewView } from '../../views/status.ts';

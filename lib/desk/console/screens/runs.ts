@@ -80,7 +80,7 @@ ${ended ? html`<p>${again === undefined ? '' : html`<a href="${again}">Plan agai
 
 const questionOf = (
   run: string,
-  { id, text, hint = text, act, fields }: NonNullable<Run['question']>,
+  { id, text, hint = text, act, fields, isDestructive }: NonNullable<Run['question']>,
 ): Html =>
   html`<form method="post" action="/runs/${run}/answer" class="question" tabindex="-1" autofocus aria-label="Question">${hiddenFields({ question: id })}${hint === undefined ? '' : html`<p>${said(hint)}</p>`}${fields?.map(fieldOf) ?? ''}
-<div class="actions"><button name="answer" value="yes" class="main">${act}</button> <button name="answer" value="no" formnovalidate>Do nothing</button></div></form>`;
+<div class="actions"><button name="answer" value="yes" class="main${isDestructive ? ' danger' : ''}">${act}</button> <button name="answer" value="no" formnovalidate>Do nothing</button></div></form>`;

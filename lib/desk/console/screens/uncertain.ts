@@ -1,16 +1,32 @@
-import { needsDecision } from '../../../message/failure-kinds.ts';
+import { needsDecision, undecidedKinds } from '../../../message/failure-kinds.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { revealLetters } from '../../messages/letters/show.ts';
 import { verify } from '../../verbs/verify.ts';
 import { countOf } from '../../views/amounts.ts';
 import { about, groupTable, letterLink, origin } from '../../views/letters.ts';
-import { decisionForm, maxRevealed, revealedView, revealForm } from '../../views/verify.ts';
-import { table, text } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk, filterFrom, formOf, reasonIn, render, runOn } from '../desk.ts';
+import { maxRevealed, revealedView, revealForm } from '../../views/verify.ts';
+import { href, table, text, type View } from '../../views/view.ts';
+import {
+  addScreen,
+  addVerb,
+  type Desk,
+  filterFrom,
+  formOf,
+  htmlOf,
+  offered,
+  reasonIn,
+  render,
+  runOn,
+  whichOf,
+} from '../desk.ts';
+import { hiddenFields, reasonField } from '../html/forms.ts';
+import { html } from '../html/html.ts';
+import { pageOf, pager } from '../pages.ts';
 import { beginDiscard } from './discard.ts';
 import { beginReplay } from './replay.ts';
 
-const maxShown = 100;
+/** More rows would be more than three screens. */
+const perPage = 20;
 
 export const addUncertain = (desk: Desk): void => {
   const { target, runs, lists } = desk;
@@ -23,7 +39,9 @@ export const addUncertain = (desk: Desk): void => {
   addScreen(desk, ['/uncertain', 'Uncertain'], async (query) => {
     const { letters, groups, given } = await undecidedAmong(query);
     if (letters.length === 0) return [{ tone: 'good', text: 'There is nothing to decide.' }];
-    return [
+    const paged = pageOf(letters, query.get('page'), perPage);
+    const ids = letters.map(({ message }) => message);
+    const look: View = [
       text(
         `${countOf(letters.length, 'letter needs', 'letters need')} the decision of a person. It is not known whether the uncertain ones were done, and doing them twice does harm. Something newer may have been done after the outdated ones.`,
       ),
@@ -33,18 +51,36 @@ export const addUncertain = (desk: Desk): void => {
       },
       {
         tone: 'quiet',
-        text: 'This changes nothing. Outdated letters cannot be looked up: compare them with what the platform holds.',
+        text: 'This changes nothing. What was found can then be discarded, and what was not found sent, all at once. Outdated letters cannot be looked up: compare them with what the platform holds.',
       },
-      revealForm(letters.map(({ message }) => message)),
       groupTable('What needs a decision', groups),
-      table('Letters that need a decision', letters.slice(0, maxShown), {
+    ];
+    const rows = table(
+      'Letters that need a decision',
+      paged.shown,
+      {
+        Tick: ({ message }) => ({ tick: message }),
         Letter: ({ message }) => letterLink(message),
+        Age: ({ atMs }) => ({ sinceMs: atMs }),
         ...origin,
         ...about,
-        Decide: ({ message }) => decisionForm(message),
-      }),
-      letters.length > maxShown && { more: `These are the oldest ${maxShown}` },
-    ];
+      },
+      { minor: ['Age'] },
+    );
+    const turning = pager(paged, (page) => href('/uncertain', { ...given, page }));
+    const decide = html`<form method="post" action="/decide" data-selection>${hiddenFields({ ...given, kind: given.kind ?? undecidedKinds })}
+${
+  desk.readOnly
+    ? ''
+    : offered(
+        desk,
+        '/decide',
+        html`<fieldset class="actions"><legend>Decide, once you have looked</legend>${whichOf(letters.length)}${reasonField(true)}
+<button name="decision" value="send">They were not done: send <span data-chosen></span></button> <button name="decision" value="discard" class="danger">They were done: discard <span data-chosen></span></button></fieldset>`,
+      )
+}
+${htmlOf(desk, [rows])}</form>`;
+    return html`${htmlOf(desk, look)}${decide}${htmlOf(desk, [...turning, revealForm(ids)])}`;
   });
 
   addVerb(desk, '/uncertain', async (form) => {
@@ -72,10 +108,22 @@ export const addUncertain = (desk: Desk): void => {
   // A person has seen these letters and chosen, so the decision is carried out after the plan of a replay.
   addVerb(desk, '/decide', (form) => {
     const reason = reasonIn(form);
-    const count = form.getAll('id').length;
-    if (count === 0) throw new UsageError('No letter was chosen.');
+    const chosen = form.get('of') === 'matching' ? form : idsOnly(form);
+    const count = chosen.getAll('id').length;
+    if (count === 0 && form.get('of') !== 'matching')
+      throw new UsageError('No letter is ticked. Tick some, or choose all of them.');
     return form.get('decision') === 'discard'
-      ? beginDiscard(desk, form, count === 1)
-      : beginReplay(desk, form, { includeUncertain: true, reason });
+      ? beginDiscard(desk, chosen, count === 1)
+      : beginReplay(desk, chosen, { includeUncertain: true, reason });
   });
+};
+
+/** The letters that were ticked, or that a row's own form names, and of these kinds alone. */
+const idsOnly = (form: URLSearchParams): URLSearchParams => {
+  const ids = [...form.getAll('id'), ...form.getAll('selected')];
+  return new URLSearchParams([
+    ...ids.map((id): [string, string] => ['id', id]),
+    ...form.getAll('kind').map((kind): [string, string] => ['kind', kind]),
+    ['reason', form.get('reason') ?? ''],
+  ]);
 };

@@ -533,7 +533,7 @@ describe('sent away after signing in', () => {
 
 /** The elements of our templates. */
 const own = new Set(
-  'html head meta title link script body header footer main nav section article div p span a ul ol li dl dt dd h1 h2 h3 form input label select option button output fieldset legend table caption thead tbody tr th td code pre bdi time blockquote details summary noscript svg g rect figure figcaption meter progress strong del ins textarea'.split(
+  'html head meta title link script body header footer main nav section article div p span a ul ol li dl dt dd h1 h2 h3 form input label select option button output fieldset legend table caption thead tbody tr th td code pre bdi time blockquote details summary noscript svg g rect figure figcaption meter progress strong del ins textarea kbd mark dialog b'.split(
     ' ',
   ),
 );
@@ -1017,6 +1017,7 @@ describe('--read-only', () => {
   /** They plan, look or search, and a run of theirs ends without a change. */
   const harmless = [
     '/session',
+    '/find',
     '/letters/search',
     '/replay',
     '/uncertain',

@@ -59,7 +59,9 @@ test('nothing is preset beside what discards, and each button has a place for th
   const html = await screen([]);
   expect(html).toMatch(/name="of" value="matching" data-number="230" required>/);
   expect(html).not.toMatch(/name="of"[^>]*checked/);
-  expect(html.match(/formaction="\/(replay|edit|discard|export)">\w+ <span data-chosen>/g)).toHaveLength(4);
+  expect(html.match(/formaction="\/(replay|edit|discard|export)"[^>]*>\w+ <span data-chosen>/g)).toHaveLength(
+    4,
+  );
 });
 
 test.each([
@@ -69,7 +71,7 @@ test.each([
 ])('%s says how many letters it is for', async (address, button) => {
   const chosen = ids.slice(0, 2).map((id): [string, string] => ['selected', id]);
   const html = await screen([['of', 'selected'], ...chosen], { address });
-  expect(html).toContain(`<button>${button}</button>`);
+  expect(html).toMatch(new RegExp(`<button[^>]*>${button}</button>`));
 });
 
 test('very many letters that are not read yet leave the screen to come at once, and the list to follow', async () => {

@@ -10,7 +10,7 @@ import {
   statusView,
   todoIn,
 } from '../../../../lib/desk/views/status.ts';
-import type { Block, Note } from '../../../../lib/desk/views/view.ts';
+import type { Block, Note, Step } from '../../../../lib/desk/views/view.ts';
 import type { ConnectionReport } from '../../../../lib/stage/connection/check.ts';
 import { compareDeployed } from '../../../../lib/stage/version.ts';
 import { quietTerminal } from '../cli/typed.ts';
@@ -36,7 +36,8 @@ test('what is not well comes with what to do, and without control characters', (
     ...{ clockSkewSeconds: -12, authorizationDays: -1 },
     problems: [{ what: 'Refused\u001B[31m', remedy: 'Rotate\u0007it' }],
   });
-  const told = [...connectionNotes(refused), ...blockedView([], refused.problems)].filter(Boolean) as Note[];
+  const steps = blockedView([], refused.problems) as Step[];
+  const told = [...connectionNotes(refused), ...steps.flatMap(({ step, then }) => [step, ...then])].filter(Boolean) as Note[];
   expect(told.map(({ tone, text }) => `${tone}: ${text}`)).toEqual([
     'bad: From this machine, the platform does not answer: https://lms.example.edu',
     'unknown: It is not known whether it accepts the service’s credential',

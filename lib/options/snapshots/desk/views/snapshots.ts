@@ -4,6 +4,7 @@ import {
   type Block,
   badge,
   type Columns,
+  type Form,
   list,
   type Note,
   type Piece,
@@ -369,7 +370,7 @@ export const diffView = (diff: SnapshotDiff): View => [
   refusedSection(diff),
 ];
 
-const nextOf = ({ id, state }: Pick<SnapshotRecord, 'id' | 'state'>): View => {
+const nextOf = ({ id, state, of, counts, removals }: SnapshotRecord): View => {
   if (state === 'comparing' || state === 'sending')
     return [{ lead: 'Next', command: `snapshots show ${id}` }];
   if (state !== 'waiting-for-approval') return [];
@@ -377,11 +378,24 @@ const nextOf = ({ id, state }: Pick<SnapshotRecord, 'id' | 'state'>): View => {
     { lead: 'Next', command: `snapshots approve ${id}` },
     { lead: '  or', command: `snapshots reject ${id} --reason "…"` },
     {
-      ...{ action: '/snapshot-decision', hidden: { id }, fields: [{ reason: 'required' }] },
-      buttons: [
-        { text: 'Approve', value: 'approved' },
-        { text: 'Reject', value: 'rejected' },
-      ],
+      ...{ action: '/snapshot-decision', hidden: { id }, fields: [{ reason: 'required' }], isMain: true },
+      buttons: decisionButtons({ of, removed: counts.removed, removals }),
     },
   ];
+};
+
+/** Of a mass removal, the rejection comes first: it can be put right by another export, and a removal may not. */
+const decisionButtons = ({
+  of,
+  removed,
+  removals,
+}: Pick<SnapshotRecord, 'of' | 'removals'> & { removed: number }): Form['buttons'] => {
+  const reject: Form['buttons'][number] = { text: `Reject: send none of ${numberOf(of)}`, value: 'rejected' };
+  const approve: Form['buttons'][number] = {
+    text: `Approve: send ${countOf(of, 'message')}${removed > 0 ? `, ${numberOf(removed)} of them removals` : ''}`,
+    value: 'approved',
+    ...(removed > 0 && { isDestructive: true }),
+  };
+  const isMass = removals !== undefined && removals.share > removals.limit;
+  return isMass ? [reject, approve] : [approve, reject];
 };

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
-import { jsonIn } from '../../../message/json.ts';
-import { awsClient, type ClientOptions } from '../../../runtime/aws/clients.ts';
-import type { metricDefinitions } from '../../../runtime/telemetry/metrics.ts';
-import type { Target } from '../../../stage/target.ts';
+import { jsonIn } from '../../message/json.ts';
+import { awsClient, type ClientOptions } from '../../runtime/aws/clients.ts';
+import type { metricDefinitions } from '../../runtime/telemetry/metrics.ts';
+import type { Target } from '../../stage/target.ts';
 
 type DoneQuery = { functions: readonly string[]; sinceMs: number; signal: AbortSignal };
 type DoneCount = { atMs: number; count: number };
