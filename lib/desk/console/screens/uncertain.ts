@@ -20,7 +20,7 @@ import {
   whichOf,
 } from '../desk.ts';
 import { hiddenFields, reasonField } from '../html/forms.ts';
-import { html } from '../html/html.ts';
+import { type Html, html } from '../html/html.ts';
 import { pageOf, pager } from '../pages.ts';
 import { beginDiscard } from './discard.ts';
 import { beginReplay } from './replay.ts';
@@ -68,17 +68,10 @@ export const addUncertain = (desk: Desk): void => {
       { minor: ['Age'] },
     );
     const turning = pager(paged, (page) => href('/uncertain', { ...given, page }));
-    const decide = html`<form method="post" action="/decide" data-selection>${hiddenFields({ ...given, kind: given.kind ?? undecidedKinds })}
-${
-  desk.readOnly
-    ? ''
-    : offered(
-        desk,
-        '/decide',
-        html`<fieldset class="actions"><legend>Decide, once you have looked</legend>${whichOf(letters.length)}${reasonField(true)}
-<button name="decision" value="send">They were not done: send <span data-chosen></span></button> <button name="decision" value="discard" class="danger">They were done: discard <span data-chosen></span></button></fieldset>`,
-      )
-}
+    const kinds = hiddenFields({ ...given, kind: given.kind ?? undecidedKinds });
+    const decide = desk.readOnly
+      ? htmlOf(desk, [rows])
+      : html`<form method="post" action="/decide" data-selection>${kinds}${offered(desk, '/decide', decisions(letters.length))}
 ${htmlOf(desk, [rows])}</form>`;
     return html`${htmlOf(desk, look)}${decide}${htmlOf(desk, [...turning, revealForm(ids)])}`;
   });
@@ -127,3 +120,7 @@ const idsOnly = (form: URLSearchParams): URLSearchParams => {
     ['reason', form.get('reason') ?? ''],
   ]);
 };
+
+const decisions = (count: number): Html =>
+  html`<fieldset class="actions"><legend>Decide, once you have looked</legend>${whichOf(count)}${reasonField(true)}
+<button name="decision" value="send">They were not done: send <span data-chosen></span></button> <button name="decision" value="discard" class="danger">They were done: discard <span data-chosen></span></button></fieldset>`;
