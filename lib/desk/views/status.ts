@@ -402,25 +402,19 @@ const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): Vi
 export type Todo = { what: string; todo: string[]; commands: string[] };
 
 /** `typed`: a command as it is typed. */
-export const todoIn = (status: Status<OptionStatus>, typed: (command: string) => string): Todo[] => {
-  const all: Todo[] = [];
-  const add = (what: string): Todo => {
-    const entry: Todo = { what, todo: [], commands: [] };
-    all.push(entry);
-    return entry;
-  };
-  for (const block of firstOf(status)) {
-    if (!block || ('tone' in block && 'text' in block && block.tone === 'good')) continue;
-    const last = all.at(-1);
-    if ('tone' in block && 'text' in block) {
-      const isTodo = block.tone === 'todo' && last !== undefined;
-      if (isTodo) last.todo.push(block.text);
-      const entry = isTodo ? last : add(block.text);
-      if (block.command !== undefined) entry.commands.push(typed(block.command));
-    } else if ('command' in block) (last ?? add('')).commands.push(typed(block.command));
-  }
-  return all;
-};
+export const todoIn = (status: Status<OptionStatus>, typed: (command: string) => string): Todo[] =>
+  firstOf(status, maxCauses).flatMap((block): Todo[] => {
+    if (!block) return [];
+    const { step, then } = 'step' in block ? block : { step: block, then: [] };
+    if (!('tone' in step && 'text' in step) || step.tone === 'good') return [];
+    const commands = [step, ...then].flatMap((each) =>
+      each && 'command' in each && each.command !== undefined ? typed(each.command) : [],
+    );
+    const todo = then.flatMap((each) =>
+      each && 'tone' in each && 'text' in each && each.tone === 'todo' ? each.text : [],
+    );
+    return [{ what: step.text, todo, commands }];
+  });
 
 const maxCauses = 3;
 

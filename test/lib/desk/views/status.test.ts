@@ -37,7 +37,9 @@ test('what is not well comes with what to do, and without control characters', (
     problems: [{ what: 'Refused\u001B[31m', remedy: 'Rotate\u0007it' }],
   });
   const steps = blockedView([], refused.problems) as Step[];
-  const told = [...connectionNotes(refused), ...steps.flatMap(({ step, then }) => [step, ...then])].filter(Boolean) as Note[];
+  const told = [...connectionNotes(refused), ...steps.flatMap(({ step, then }) => [step, ...then])].filter(
+    Boolean,
+  ) as Note[];
   expect(told.map(({ tone, text }) => `${tone}: ${text}`)).toEqual([
     'bad: From this machine, the platform does not answer: https://lms.example.edu',
     'unknown: It is not known whether it accepts the service’s credential',
