@@ -405,12 +405,12 @@ export type Todo = { what: string; todo: string[]; commands: string[] };
 export const todoIn = (status: Status<OptionStatus>, typed: (command: string) => string): Todo[] =>
   firstOf(status, maxCauses).flatMap((block): Todo[] => {
     if (!block) return [];
-    const { step, then } = 'step' in block ? block : { step: block, then: [] };
+    const { step, next } = 'step' in block ? block : { step: block, next: [] };
     if (!('tone' in step && 'text' in step) || step.tone === 'good') return [];
-    const commands = [step, ...then].flatMap((each) =>
+    const commands = [step, ...next].flatMap((each) =>
       each && 'command' in each && each.command !== undefined ? typed(each.command) : [],
     );
-    const todo = then.flatMap((each) =>
+    const todo = next.flatMap((each) =>
       each && 'tone' in each && 'text' in each && each.tone === 'todo' ? each.text : [],
     );
     return [{ what: step.text, todo, commands }];

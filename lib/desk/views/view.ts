@@ -87,7 +87,7 @@ export type Step = {
   step: Note;
   severity: Severity;
   card?: { title: string; text?: string; whom?: string };
-  then: View;
+  next: View;
 };
 
 /** One number of the first screen. */
@@ -189,10 +189,10 @@ export const part = (...blocks: View): Block => ({ part: blocks });
 
 /** The first note says what is wrong, and the rest what to do. */
 export const stepOf = (
-  [step, ...then]: readonly [Note, ...View],
+  [step, ...next]: readonly [Note, ...View],
   severity: Severity,
   card?: NonNullable<Step['card']>,
-): Step => ({ step, severity, then, ...(card && { card }) });
+): Step => ({ step, severity, next, ...(card && { card }) });
 
 export const section = (title: string, ...blocks: View): Block => ({ title, part: blocks });
 

@@ -43,7 +43,7 @@ const linesOfBlock = (block: Block, terminal: Shown): string[] => {
     const lines = linesOf(block.part, terminal);
     return block.title === undefined || lines.length === 0 ? lines : [style('bold', block.title), ...lines];
   }
-  if ('step' in block) return [...noteLines(block.step, terminal), ...linesOf(block.then, terminal)];
+  if ('step' in block) return [...noteLines(block.step, terminal), ...linesOf(block.next, terminal)];
   if ('actions' in block) return linesOf(block.actions, terminal);
   if ('fold' in block) return linesOf(block.fold, terminal);
   if ('timeline' in block)

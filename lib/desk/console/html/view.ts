@@ -95,15 +95,15 @@ const blockOf = (block: Block, showing: Showing): Html => {
 const severities: Record<Severity, string> = { now: 'Act now', today: 'Today', watch: 'Watch', note: 'Note' };
 
 /** A card with one button. Its text is cut to one line, until it is opened. */
-const stepOf = ({ step, severity, card, then }: Step, showing: Showing): Html => {
+const stepOf = ({ step, severity, card, next }: Step, showing: Showing): Html => {
   const { title = sentenceOf(step), text: what, whom = '' } = card ?? {};
-  const [remedy] = then.filter((each): each is Note => !!each && 'tone' in each && each.tone === 'todo');
-  const actions = then.flatMap((each): Action[] => {
+  const [remedy] = next.filter((each): each is Note => !!each && 'tone' in each && each.tone === 'todo');
+  const actions = next.flatMap((each): Action[] => {
     if (!each || !isAction(each)) return [];
     return 'links' in each ? each.links.map((link) => ({ links: [link] })) : [each];
   });
   const [main, ...others] = actions.filter((each) => isOffered(each, showing));
-  const rest = then.filter((each) => each !== remedy && !(each && isAction(each)));
+  const rest = next.filter((each) => each !== remedy && !(each && isAction(each)));
   const inside = shown([...rest, ...others], { ...showing, level: 3 });
   return html`<li class="step ${severity}"><p class="line"><span class="badge ${severity}">${severities[severity]}</span> <span class="title">${pieceOf({ text: title, ...(step.to && { to: step.to }) }, showing)}</span>${whom === '' ? '' : html` <span class="quiet">${said(whom)}</span>`}</p><div class="said">${
     what === undefined ? '' : html`<p class="what">${said(what)}</p>`

@@ -37,7 +37,7 @@ test('what is not well comes with what to do, and without control characters', (
     problems: [{ what: 'Refused\u001B[31m', remedy: 'Rotate\u0007it' }],
   });
   const steps = blockedView([], refused.problems) as Step[];
-  const told = [...connectionNotes(refused), ...steps.flatMap(({ step, then }) => [step, ...then])].filter(
+  const told = [...connectionNotes(refused), ...steps.flatMap(({ step, next }) => [step, ...next])].filter(
     Boolean,
   ) as Note[];
   expect(told.map(({ tone, text }) => `${tone}: ${text}`)).toEqual([
