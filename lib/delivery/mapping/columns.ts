@@ -97,26 +97,44 @@ const inFirst = (name: string): string => name.replace(/\.\d+(?=\.|$)/g, '.0');
 export type Cell = { text: string; quoted: boolean };
 
 /** What a row of a table says of an event. A missing cell, or an empty cell without quotes, is left out. */
-export const eventOf = (row: Map<string, Cell>, columns: Columns) => {
+export const eventOf = (row: Map<string, Cell>, columns: Columns, decimal?: 'either') => {
   const event: Record<string, unknown> = {};
   const data: Record<string, unknown> = {};
   for (const [name, { text, quoted }] of row) {
     if (text === '' && !quoted) continue;
     // If the envelope and the data have a column of the same name, it is the data's.
     const column = columnOf(name, columns);
-    if (column) put(data, name.split('.'), typed(text, column.types));
+    if (column) put(data, name.split('.'), typed(text, column.types, decimal));
     else event[name] = text;
   }
   return { ...event, data };
 };
 
 /** `1.2E+05` does not count as a number: a spreadsheet that writes it has lost digits. */
-const decimal = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/;
+const forms = {
+  '.': /^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/,
+  ',': /^\s*[+-]?(\d+(,\d*)?|,\d+)\s*$/,
+};
+
+export const isNumberText = (text: string, decimal: keyof typeof forms): boolean => forms[decimal].test(text);
+
+/** Three digits after a comma may be thousands. */
+const isClear = (text: string): boolean => !/^\s*[+-]?\d{1,3},\d{3}\s*$/.test(text);
+
+const numberIn = (text: string, decimal: keyof typeof forms | 'either'): number | undefined => {
+  if (decimal !== ',' && forms['.'].test(text)) return Number(text);
+  const isComma = decimal !== '.' && forms[','].test(text) && (decimal === ',' || isClear(text));
+  return isComma ? Number(text.replace(',', '.')) : undefined;
+};
 
 /** A cell that cannot be read as the wanted type stays text; the schema then reports the problem. */
-export const typed = (text: string, types: Set<string> = new Set()): unknown => {
-  const numeric = types.has('number') || types.has('integer');
-  if (numeric && decimal.test(text)) return Number(text);
+export const typed = (
+  text: string,
+  types: Set<string> = new Set(),
+  decimal: keyof typeof forms | 'either' = '.',
+): unknown => {
+  const number = types.has('number') || types.has('integer') ? numberIn(text, decimal) : undefined;
+  if (number !== undefined) return number;
   if (types.has('boolean') && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
   if (types.has('null') && text === 'null') return null;
   return text;

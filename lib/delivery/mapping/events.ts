@@ -1,7 +1,19 @@
 import type { MessageProblem } from '../../message/failure.ts';
 import { ownText, type SafeText, safe, safeList } from '../../message/safe-text.ts';
-import { type Cell, put, typed } from './columns.ts';
-import type { Field, MappedEvent, MappedMessage, Mapping } from './mapping.ts';
+import { ruled, type ValueRules } from './cell-rules.ts';
+import { type Cell, isNumberText, put, typed } from './columns.ts';
+import type {
+  Bound,
+  Cells,
+  Condition,
+  Field,
+  MappedEvent,
+  MappedMessage,
+  Mapping,
+  Origin,
+} from './mapping.ts';
+import { columnsOfOrigin } from './mapping.ts';
+import { timeIn } from './times.ts';
 
 /** A row of a table, or the JSON of a change notice. */
 export type Given = ReadonlyMap<string, Cell> | object;
@@ -42,115 +54,220 @@ export type MadeOrProblems =
   | { problems: Problem[]; events?: undefined };
 
 /** Applies a mapping to a row or notice: empty if no message applies. `only`: index of the one message to apply. */
-export const eventsOf = (given: Given, { messages }: Mapping, only?: number): MadeOrProblems =>
+export const eventsOf = (given: Given, mapping: Mapping, only?: number): MadeOrProblems =>
   all(
-    messages.map((message, at) => ({ message, event: message, at })),
-    { given, only },
+    mapping.messages.map((message, at) => ({ message, event: message, at })),
+    { given, cells: mapping.cells, only },
   );
 
-/** The messages to send if the row, in its earlier form, is missing. */
-export const removalsOf = (given: Given, { messages }: Mapping, only?: number): MadeOrProblems =>
+/** The messages to send if the row, in its earlier form, is missing, or what the notice is about was deleted. */
+export const removalsOf = (given: Given, mapping: Mapping, only?: number): MadeOrProblems =>
   all(
-    messages.flatMap((message, at) => (message.removed ? [{ message, event: message.removed, at }] : [])),
-    { given, only },
+    mapping.messages.flatMap((message, at) =>
+      message.removed ? [{ message, event: message.removed, at }] : [],
+    ),
+    { given, cells: mapping.cells, only },
   );
 
 type Wanted = { message: MappedMessage; event: MappedEvent; at: number };
+type Reading = { given: Given; cells: Cells };
+type Problems = Map<string, Problem>;
 
 const all = (
   wanted: Wanted[],
-  { given, only }: { given: Given; only: number | undefined },
+  { only, ...reading }: Reading & { only: number | undefined },
 ): MadeOrProblems => {
-  const problems = new Map<string, Problem>();
+  const problems: Problems = new Map();
   const events = wanted
-    .filter(({ message, at }) => (only === undefined || at === only) && isFor(message, given))
-    .map((each) => make(each, given, problems));
+    .filter(({ message, at }) => (only === undefined || at === only) && isFor(message, reading, problems))
+    .map((each) => make(each, reading, problems));
   if (problems.size === 0) return { events };
   return { problems: [...problems.values()] };
 };
 
-const isFor = ({ resource, operations, when }: MappedMessage, given: Given): boolean => {
-  if (resource !== undefined) {
-    if (given instanceof Map) return false;
-    const operation = valueIn(given, 'operation');
-    if ((valueIn(given, 'resource.name') ?? valueIn(given, 'resource')) !== resource) return false;
-    if (operations && !operations.includes(textOf(operation))) return false;
-  }
-  return when.every(([column, values]) => values.has(textOf(valueIn(given, column))));
+/** Whether a message is for notices of this resource and operation. */
+export const isOfNotice = ({ resource, operations }: MappedMessage, notice: object): boolean =>
+  (valueAt(notice, 'resource.name') ?? valueAt(notice, 'resource')) === resource &&
+  (operations === undefined || operations.includes(textOf(valueAt(notice, 'operation'))));
+
+const isFor = (message: MappedMessage, reading: Reading, problems: Problems): boolean => {
+  const { given } = reading;
+  if (message.resource !== undefined && (given instanceof Map || !isOfNotice(message, given))) return false;
+  return message.when.every((condition) => {
+    const met = isMet(condition, reading);
+    if (typeof met === 'boolean') return met;
+    problems.set(condition.origin.name, { column: ownText(condition.origin.name), problem: met.problem });
+    // The row makes no message, and is told for this.
+    return false;
+  });
 };
 
-const make = ({ message, event, at }: Wanted, given: Given, problems: Map<string, Problem>): Made => {
+const isMet = (
+  { origin, is, not, empty, bounds }: Condition,
+  reading: Reading,
+): boolean | { problem: SafeText } => {
+  const text = textOf(valueIn(origin, reading));
+  if (is !== undefined && !is.has(text)) return false;
+  if (not?.has(text)) return false;
+  if (empty !== undefined && (text === '') !== empty) return false;
+  if (bounds.length === 0) return true;
+  if (text === '') return false;
+  for (const [name, bound] of bounds) {
+    const isNumber = typeof bound === 'number';
+    const [value, limit] = isNumber
+      ? [numberIn(text, reading.cells), bound]
+      : [atMs(text, reading.cells), atMs(bound, reading.cells)];
+    if (value === undefined || limit === undefined)
+      return {
+        problem: isNumber
+          ? safe`must be a number, as "when" compares it with one`
+          : safe`must be a day or a time, as "when" compares it with one`,
+      };
+    if (!comparisons[name](value, limit)) return false;
+  }
+  return true;
+};
+
+const comparisons: Record<Bound, (value: number, limit: number) => boolean> = {
+  above: (value, limit) => value > limit,
+  atLeast: (value, limit) => value >= limit,
+  below: (value, limit) => value < limit,
+  atMost: (value, limit) => value <= limit,
+};
+
+const numberIn = (text: string, { decimal }: Cells): number | undefined => {
+  const value = typed(text, new Set(['number']), decimal);
+  return typeof value === 'number' ? value : undefined;
+};
+
+const atMs = (text: string, cells: Cells): number | undefined => {
+  const { time } = timeIn(text, { ...cells, timeZone: cells.timeZone ?? 'UTC' });
+  return time === undefined ? undefined : Date.parse(time);
+};
+
+const make = ({ message, event, at }: Wanted, reading: Reading, problems: Problems): Made => {
   const data: Record<string, unknown> = {};
   for (const field of event.fields) {
     const { path, from } = field;
-    const { value, problem, unlisted } = fieldIn(field, given);
-    const column = from ?? path;
+    const { value, problem, unlisted } = fieldIn(field, reading);
+    const column = from === undefined ? path : labelOf(from);
     if (problem !== undefined)
       problems.set(column, {
-        ...{
-          column: ownText(column),
-          problem: ownText(problem.replace('values', `messages[${at}].data.${path}.values`)),
-        },
+        column: ownText(column),
+        problem: ownText(problem.replace('values', `messages[${at}].data.${path}.values`)),
         ...(unlisted !== undefined && { value: unlisted }),
       });
     else if (value !== undefined) put(data, path.split('.'), value);
   }
-  const time = message.time === undefined ? undefined : valueIn(given, message.time);
+  const said = message.time === undefined ? '' : textOf(valueIn(message.time, reading)).trim();
+  const read = said === '' ? undefined : timeIn(said, reading.cells);
+  if (read?.isUnclear && message.time)
+    problems.set(message.time.name, { column: ownText(labelOf(message.time)), problem: read.problem });
   return {
     ...{ function: event.function, at, data, columns: columnsBehind(event, message.time) },
-    ...(time !== undefined && { time: textOf(time) }),
-    ...(message.key && { key: message.key.map((column) => textOf(valueIn(given, column))) }),
+    // The event's schema reports what is no time at all.
+    ...(read && { time: read.time ?? said }),
+    ...(message.key && { key: message.key.map((column) => textOf(rawIn(reading.given, column))) }),
   };
 };
+
+/** As in `TERM, CRN`. */
+export const labelOf = (origin: Origin): string => columnsOfOrigin(origin).join(', ');
 
 /** By path, the column that gives it. */
 export const columnsBehind = (
   { fields }: Pick<MappedEvent, 'fields'>,
-  time?: string,
+  time?: Origin,
 ): ReadonlyMap<string, string> =>
   new Map([
-    ...fields.flatMap(({ path, from }) => (from === undefined ? [] : [[`data.${path}`, from] as const])),
-    ...(time === undefined ? [] : [['time', time] as const]),
+    ...fields.flatMap(({ path, from }) => (from ? [[`data.${path}`, labelOf(from)] as const] : [])),
+    ...(time ? [['time', labelOf(time)] as const] : []),
   ]);
 
 const fieldIn = (
   { types, from, values, otherwise }: Field,
-  given: Given,
+  reading: Reading,
 ): { value?: unknown; problem?: SafeText; unlisted?: string } => {
-  const told = from === undefined ? undefined : valueIn(given, from);
-  if (told === undefined) return { value: otherwise };
-  if (typeof told === 'object') return { problem: safe`is an object or a list. Name the field within it` };
-  const value = values ? values.get(textOf(told)) : inType(told, types);
+  const said = from === undefined ? undefined : valueIn(from, reading);
+  if (said === undefined) return { value: otherwise };
+  if (typeof said === 'object') return { problem: safe`is an object or a list. Name the field within it` };
+  const { decimal } = reading.cells;
+  const value = values ? values.get(textOf(said)) : inType(said, types, decimal);
+  if (!values && isLostComma(value, types))
+    return { problem: safe`has a comma. If that is a decimal comma, set "decimal": "," under "cells"` };
   // null is a value: it removes a setting.
   if (value !== undefined) return { value };
   if (otherwise !== undefined) return { value: otherwise };
   return {
     problem: safe`has a value that the mapping does not name. Add it to values, or give a default there`,
-    unlisted: textOf(told),
+    unlisted: textOf(said),
   };
 };
 
-/** Undefined if it is not given: an empty cell without quotes, or null. */
-const valueIn = (given: Given, name: string): unknown => {
-  if (given instanceof Map) {
-    const cell: Cell | undefined = given.get(name);
-    return cell === undefined || (cell.text === '' && !cell.quoted) ? undefined : cell.text;
+const isLostComma = (value: unknown, types: Set<string>): boolean =>
+  typeof value === 'string' &&
+  !types.has('string') &&
+  (types.has('number') || types.has('integer')) &&
+  isNumberText(value, ',');
+
+/** Undefined if it is not given: an empty cell without quotes, or null. A template is given if each of its values is. */
+const valueIn = ({ parts, rules }: Origin, { given }: Reading): unknown => {
+  const [first] = parts;
+  if (parts.length === 1 && first && 'column' in first) return meantBy(rawIn(given, first.column), rules);
+  let whole = '';
+  for (const part of parts) {
+    if ('text' in part) {
+      whole += part.text;
+      continue;
+    }
+    const value = meantBy(rawIn(given, part.column), rules);
+    if (value === undefined || value === '') return undefined;
+    if (typeof value === 'object') return value;
+    whole += String(value);
   }
-  let value: unknown = given;
-  for (const part of name.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
-    value = (value as Record<string, unknown>)[part];
+  return whole;
+};
+
+/** The value without what protects it: nothing may be left. */
+const meantBy = (value: unknown, rules: ValueRules): unknown => {
+  if (typeof value === 'number' && rules.digits !== undefined) return ruled(String(value), rules);
+  if (typeof value !== 'string') return value;
+  const text = ruled(value, rules);
+  return text === '' && value !== '' ? undefined : text;
+};
+
+const rawIn = (given: Given, name: string): unknown => {
+  if (!(given instanceof Map)) return valueAt(given, name);
+  const cell: Cell | undefined = given.get(name);
+  return cell === undefined || (cell.text === '' && !cell.quoted) ? undefined : cell.text;
+};
+
+/** By a path such as `content.course.id` or, of one of a list, `persons.credentials[type=login].value`. */
+export const valueAt = (notice: object, path: string): unknown => {
+  let value: unknown = notice;
+  for (const part of path.split('.')) {
+    const [, list, key = '', wanted] = /^([^[]+)\[([^=]+)=(.*)\]$/.exec(part) ?? [];
+    const found = own(value, list ?? part);
+    value =
+      list !== undefined && Array.isArray(found)
+        ? found.find((each: unknown) => String(own(each, key)) === wanted)
+        : found;
   }
   return value ?? undefined;
 };
+
+const own = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
 
 /** A notice may hold any object, also one whose own `toString` is no function. */
 const textOf = (value: unknown): string =>
   value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
 /** A notice may give a code as a number where the message wants text. */
-const inType = (value: unknown, types: Set<string>): unknown => {
-  if (typeof value === 'string') return typed(value, types);
+const inType = (value: unknown, types: Set<string>, decimal: Cells['decimal']): unknown => {
+  if (typeof value === 'string') return typed(value, types, decimal);
   const isTextOnly = types.has('string') && !types.has('number') && !types.has('integer');
   return typeof value === 'number' && isTextOnly ? String(value) : value;
 };

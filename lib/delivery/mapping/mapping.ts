@@ -1,13 +1,20 @@
 import * as z from 'zod';
 import { escapedNameIn, readJsonWithPlace } from '../../message/json.ts';
 import type { Integration } from '../handle/integration.ts';
+import { type FileRules, fileRules, type ValueRules, valueRules } from './cell-rules.ts';
 import { type Column, type Columns, columnOf, columnsOf, typed } from './columns.ts';
+import { type TemplatePart, templateParts } from './template.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 type Scalar = z.output<typeof scalar>;
 
-/** A column's name or, in a notice, the path of a value, as in `content.course.id`. */
-const column = z.string().min(1);
+/** A column's name or, in a notice, the path of a value, as in `content.course.id`; or a template over them, as in `{TERM}.{CRN}`. */
+const column = z
+  .string()
+  .min(1)
+  .refine((text) => templateParts(text) !== undefined, {
+    error: 'must be a column, or a template such as {TERM}.{CRN}',
+  });
 
 const given = z.union(
   [
@@ -15,6 +22,7 @@ const given = z.union(
     z.strictObject({ value: scalar }),
     z.strictObject({
       from: column,
+      ...valueRules,
       /** By the SIS' value, the value in the message. */
       values: z.record(z.string(), scalar).optional(),
       /** Used if there is no value, or one that `values` does not name. */
@@ -26,6 +34,33 @@ const given = z.union(
 
 const event = { function: z.string(), data: z.record(z.string(), given) };
 
+/** A number, or a day or time. */
+const bound = z.union([z.number(), z.string().min(1)]).optional();
+
+const bounds = ['above', 'atLeast', 'below', 'atMost'] as const;
+export type Bound = (typeof bounds)[number];
+
+const values = z.array(scalar).min(1, 'names no values. Name the values of rows that become a message');
+
+const condition = z.union(
+  [
+    values,
+    z
+      .strictObject({
+        ...valueRules,
+        is: values.optional(),
+        not: values.optional(),
+        empty: z.boolean().optional(),
+        ...{ above: bound, atLeast: bound, below: bound, atMost: bound },
+      })
+      .refine((each) => ['is', 'not', 'empty', ...bounds].some((name) => name in each)),
+  ],
+  {
+    error:
+      'must be a list of values, or {"is": […], "not": […], "empty": true or false, "above", "atLeast", "below", "atMost": a number or a day}, with at least one of them',
+  },
+);
+
 const message = z.strictObject({
   ...event,
   /** Resource of a change notice. */
@@ -34,24 +69,50 @@ const message = z.strictObject({
     .array(z.string())
     .min(1, 'names no operation. Name one, or leave the field out for all')
     .optional(),
-  /** The message applies only to rows that have one of these values in each of these columns. */
-  when: z
-    .record(column, z.array(scalar).min(1, 'names no values. Name the values of rows that become a message'))
-    .optional(),
+  /** The message applies only to rows that meet each of these conditions. */
+  when: z.record(column, condition).optional(),
   time: column.optional(),
   /** Columns that identify the row, even if others change. */
-  key: z.array(column).min(1, 'names no columns. Name one, or leave the field out').optional(),
-  /** Sent if the row is missing in a later snapshot. */
-  removed: z.strictObject(event).optional(),
+  key: z.array(z.string().min(1)).min(1, 'names no columns. Name one, or leave the field out').optional(),
+  /** Sent if the row is missing in a later snapshot, or what a notice was about is deleted. */
+  removed: z.strictObject({ ...event, operations: z.array(z.string()).min(1).optional() }).optional(),
 });
 
-const schema = z.strictObject({ messages: z.array(message).min(1, 'must have at least one message') });
+const schema = z.strictObject({
+  /** How all cells or values are read. */
+  cells: fileRules.optional(),
+  /** For notices: by a name, what is asked of the source for each, as in `/sections/{content.section.id}`. */
+  lookUp: z
+    .record(
+      z.string().regex(/^\w+$/, 'must be one word'),
+      z
+        .string()
+        .regex(/^\/(?!\/)/, 'must begin with /: it is asked at the address of the source')
+        .refine((text) => templateParts(text) !== undefined && /[{}]/.test(text), {
+          error: 'must name a value of the notice, as in /sections/{content.section.id}',
+        }),
+    )
+    .optional(),
+  messages: z.array(message).min(1, 'must have at least one message'),
+});
+
+/** Where a value comes from, and how it is read. */
+export type Origin = { name: string; parts: readonly TemplatePart[]; rules: ValueRules };
+
+/** Which rows a message is for, by one value. */
+export type Condition = {
+  origin: Origin;
+  is?: ReadonlySet<string>;
+  not?: ReadonlySet<string>;
+  empty?: boolean;
+  bounds: readonly (readonly [Bound, number | string])[];
+};
 
 /** A field of the data, and how a row gives it. */
 export type Field = {
   path: string;
   types: Set<string>;
-  from?: string;
+  from?: Origin;
   values?: ReadonlyMap<string, Scalar>;
   otherwise?: Scalar;
 };
@@ -61,14 +122,32 @@ export type MappedEvent = { function: string; fields: readonly Field[] };
 export type MappedMessage = MappedEvent & {
   resource?: string;
   operations?: readonly string[];
-  when: readonly (readonly [column: string, values: ReadonlySet<string>])[];
-  time?: string;
+  when: readonly Condition[];
+  time?: Origin;
   key?: readonly string[];
-  removed?: MappedEvent;
+  /** `operations`: those of notices that say so. */
+  removed?: MappedEvent & { operations?: readonly string[] | undefined };
 };
 
+/** `decimal`: in `either`, a comma is one if it can be no other. */
+export type Cells = Omit<FileRules, 'decimal'> & { decimal?: '.' | ',' | 'either' | undefined };
+
+/** What is asked of the source of notices. */
+export type LookUp = { name: string; path: readonly TemplatePart[] };
+
 /** How rows or notices of an SIS become messages. */
-export type Mapping = { messages: readonly MappedMessage[]; text: string };
+export type Mapping = {
+  messages: readonly MappedMessage[];
+  cells: Cells;
+  lookUps: readonly LookUp[];
+  text: string;
+};
+
+/** The mapping for a table whose cells are separated like this: where that is a semicolon, programs write a decimal comma. */
+export const mappingAs = <Each extends Mapping>(mapping: Each, separator: string): Each =>
+  separator === ';' && mapping.cells.decimal === undefined
+    ? { ...mapping, cells: { ...mapping.cells, decimal: 'either' } }
+    : mapping;
 
 type Kinds = ReadonlyMap<string, Pick<Integration<unknown>, 'data'>>;
 
@@ -92,6 +171,7 @@ export const readMapping = (
     if (kind && !columns.has(name)) columns.set(name, columnsOf(kind));
     return columns.get(name);
   };
+  const { cells = {} } = parsed.data;
   const eventIn = ({ function: name, data }: RawEvent, place: string): MappedEvent => {
     const known = columnsFor(name);
     if (!known)
@@ -104,7 +184,7 @@ export const readMapping = (
         problems.push(
           `${place}.data.${path}: is not a field of ${name}. It has ${[...known.keys()].join(', ')}`,
         );
-      const field = fieldIn(path, from, types?.types);
+      const field = fieldIn(path, from, { types: types?.types ?? new Set(), cells });
       for (const value of fixedIn(field)) {
         const problem = types && problemOfFixed(value, types);
         if (problem) problems.push(`${place}.data.${path}: gives ${JSON.stringify(value)}, but ${problem}`);
@@ -120,25 +200,60 @@ export const readMapping = (
       problems.push(`${place}.operations: is only for notices. Give their resource, too`);
     return {
       ...eventIn(raw, place),
-      when: Object.entries(when).map(([name, values]) => [name, new Set(values.map(String))]),
-      ...{ ...(resource !== undefined && { resource }), ...(operations && { operations }) },
-      ...{ ...(time !== undefined && { time }), ...(key && { key }) },
-      ...(removed && { removed: eventIn(removed, `${place}.removed`) }),
+      when: Object.entries(when).map(([name, each]) => conditionOf(name, each, cells)),
+      ...(resource !== undefined && { resource }),
+      ...(operations && { operations }),
+      ...(time !== undefined && { time: originOf(time, {}, cells) }),
+      ...(key && { key }),
+      ...(removed && {
+        removed: { ...eventIn(removed, `${place}.removed`), operations: removed.operations },
+      }),
     };
   });
-  return problems.length > 0 ? { problems } : { mapping: { messages, text } };
+  const lookUps = Object.entries(parsed.data.lookUp ?? {}).map(([name, path]) => ({
+    name,
+    path: templateParts(path) ?? [],
+  }));
+  return problems.length > 0 ? { problems } : { mapping: { messages, cells, lookUps, text } };
 };
+
+const originOf = (name: string, { strip, case: letters, digits }: ValueRules, cells: FileRules): Origin => ({
+  name,
+  parts: templateParts(name) ?? [],
+  rules: { strip: strip ?? cells.strip, case: letters, digits },
+});
+
+const conditionOf = (name: string, raw: z.output<typeof condition>, cells: FileRules): Condition => {
+  if (Array.isArray(raw))
+    return { origin: originOf(name, {}, cells), is: new Set(raw.map(String)), bounds: [] };
+  const { is, not, empty } = raw;
+  return {
+    origin: originOf(name, raw, cells),
+    ...(is && { is: new Set(is.map(String)) }),
+    ...(not && { not: new Set(not.map(String)) }),
+    ...(empty !== undefined && { empty }),
+    bounds: bounds.flatMap((each) => (raw[each] === undefined ? [] : [[each, raw[each]] as const])),
+  };
+};
+
+/** The columns, or paths, of an origin. */
+export const columnsOfOrigin = ({ parts }: Pick<Origin, 'parts'>): string[] =>
+  parts.flatMap((part) => ('column' in part ? part.column : []));
 
 type RawEvent = { function: string; data: Record<string, z.output<typeof given>> };
 
-const fieldIn = (path: string, from: z.output<typeof given>, types = new Set<string>()): Field => {
+const fieldIn = (
+  path: string,
+  from: z.output<typeof given>,
+  { types, cells }: { types: Set<string>; cells: FileRules },
+): Field => {
   const inType = (value: Scalar): Scalar =>
     typeof value === 'string' ? (typed(value, types) as Scalar) : value;
-  if (typeof from === 'string') return { path, types, from };
+  if (typeof from === 'string') return { path, types, from: originOf(from, {}, cells) };
   if ('value' in from) return { path, types, otherwise: inType(from.value) };
   const { values, default: otherwise } = from;
   return {
-    ...{ path, types, from: from.from },
+    ...{ path, types, from: originOf(from.from, from, cells) },
     ...(values && { values: new Map(Object.entries(values).map(([key, value]) => [key, inType(value)])) }),
     ...(otherwise !== undefined && { otherwise: inType(otherwise) }),
   };
@@ -173,18 +288,18 @@ const problemsOf = (issue: z.core.$ZodIssue): string[] => {
 /** Every column that a table must have, with what reads it first. */
 export const columnsIn = ({ messages }: Mapping): Map<string, string> => {
   const found = new Map<string, string>();
-  const add = (name: string, reader: string): void => {
-    if (!found.has(name)) found.set(name, reader);
+  const add = (names: readonly string[], reader: string): void => {
+    for (const name of names) if (!found.has(name)) found.set(name, reader);
   };
   for (const [at, { resource, fields, when, time, key = [], removed }] of messages.entries()) {
     if (resource !== undefined) continue;
     const place = `messages[${at}]`;
-    for (const [name] of when) add(name, `${place}.when`);
-    for (const { from, path } of fields) if (from !== undefined) add(from, `${place}.data.${path}`);
-    if (time !== undefined) add(time, `${place}.time`);
-    for (const name of key) add(name, `${place}.key`);
+    for (const { origin } of when) add(columnsOfOrigin(origin), `${place}.when`);
+    for (const { from, path } of fields) if (from) add(columnsOfOrigin(from), `${place}.data.${path}`);
+    if (time) add(columnsOfOrigin(time), `${place}.time`);
+    add(key, `${place}.key`);
     for (const { from, path } of removed?.fields ?? [])
-      if (from !== undefined) add(from, `${place}.removed.data.${path}`);
+      if (from) add(columnsOfOrigin(from), `${place}.removed.data.${path}`);
   }
   return found;
 };

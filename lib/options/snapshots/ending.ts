@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { delimiterIn } from '../../runtime/files/tables/delimiter.ts';
 import type { SetEngine } from '../../runtime/files/tables/engine.ts';
 import { readTable } from '../../runtime/files/tables/table.ts';
 import type { Comparison } from './compare/comparison.ts';
@@ -19,10 +18,7 @@ import type { AcceptedSnapshot, Ending } from './state/record.ts';
 type Accepted = Pick<AcceptedSnapshot, 'columns' | 'by'>;
 
 /** Writes a table with the accepted columns and no rows, and returns a mapping that identifies the accepted rows. */
-export const emptyTable = async (
-  path: string,
-  { columns, by }: Accepted,
-): Promise<Pick<SnapshotMapping, 'messages' | 'text'>> => {
+export const emptyTable = async (path: string, { columns, by }: Accepted): Promise<SnapshotMapping> => {
   const accepted = JSON.parse(by) as [string, ...string[]][];
   const keys = new Set(accepted.flatMap(([, ...key]) => key));
   const known = new Set([...keys].map((column) => column.toLowerCase()));
@@ -33,7 +29,7 @@ export const emptyTable = async (
     // What is sent is the message that was accepted with each row; a row without one is not removed.
     removed: { function: name, fields: [] },
   }));
-  return { messages, text: '' };
+  return { messages, cells: { separator }, lookUps: [], text: '' };
 };
 
 /** An export with the accepted files, without rows. */
@@ -56,6 +52,7 @@ export const emptyPackage = (
       const all = [...(columns[name] ?? []), ...required, ...named];
       const header = headerOf([...new Map(all.map((each) => [each.toLowerCase(), each])).values()]);
       const file = `${name}.csv`;
+      const delimiterIn = (): string => separator;
       return readTable(Readable.from([Buffer.from(header)]), join(folder, file), { file, delimiterIn });
     },
   };
@@ -67,13 +64,11 @@ export const settingsThen = (settings: SnapshotSettings, { by }: Accepted): Snap
   return { ...settings, orgUnitCode, user: { field: userField.parse(field), column } };
 };
 
-const headerOf = (columns: readonly string[]): string => {
-  const cells = columns.map((column) => `"${column.replaceAll('"', '""')}"`);
-  const texts = [',', ';', '\t'].map((delimiter) => [delimiter, `${cells.join(delimiter)}\n`] as const);
-  // A name may have a delimiter.
-  const [, text = ''] = texts.find(([delimiter, text]) => delimiterIn(text) === delimiter) ?? texts[0] ?? [];
-  return text;
-};
+/** A name may have another. */
+const separator = ',';
+
+const headerOf = (columns: readonly string[]): string =>
+  `${columns.map((column) => `"${column.replaceAll('"', '""')}"`).join(separator)}\n`;
 
 /** What it ends, once it is compared. */
 export const endingIn = async ({ sets, effects }: Comparison): Promise<Ending> => {

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from '../../../delivery/mapping/columns.ts';
 import { eventsOf, type Made, problemWithValue } from '../../../delivery/mapping/events.ts';
-import { columnsIn, type Mapping, readMapping } from '../../../delivery/mapping/mapping.ts';
+import { columnsIn, type Mapping, mappingAs, readMapping } from '../../../delivery/mapping/mapping.ts';
 import { type Unwrapped, unwrapped } from '../../../message/envelope.ts';
 import { isJson, isObject, readJson, readJsonWithPlace } from '../../../message/json.ts';
+import { maxMessageBytes } from '../../../message/sqs-limits.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
+import { tableRows } from '../../../runtime/files/tables/table.ts';
+import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import type { Input } from '../../../stage/input.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
@@ -197,16 +199,21 @@ type Cells = Map<string, Cell>;
 
 /** How a table is read; the column names in its header are checked once. */
 type Reading = {
+  /** Undefined: it is seen in the first row. */
+  separator?: string | undefined;
   /** @throws UsageError */
-  check(header: string[], name: string): void;
+  begin(header: string[], name: string, separator: string): void;
   rows(line: number, cells: Cells): Row[];
 };
 
 /** For a table whose columns are the fields of one function's data. */
 const ownRows = (integration: Integration<unknown>, dating: Dating): Reading => {
   const columns = columnsOf(integration);
+  let decimal: 'either' | undefined;
   return {
-    check: (header, name) => {
+    begin: (header, name, separator) => {
+      // Programs that write semicolons write a decimal comma.
+      if (separator === ';') decimal = 'either';
       const unknown = unknownColumns(header, columns);
       if (unknown.length > 0)
         throw new UsageError(
@@ -215,7 +222,7 @@ const ownRows = (integration: Integration<unknown>, dating: Dating): Reading => 
       refuseTwice(header, name);
     },
     rows: (line, cells) => [
-      { line, ...eventBody(eventOf(cells, columns), { line, name: integration.name }, dating) },
+      { line, ...eventBody(eventOf(cells, columns, decimal), { line, name: integration.name }, dating) },
     ],
   };
 };
@@ -226,10 +233,13 @@ const refuseTwice = (header: string[], name: string): void => {
 };
 
 /** For a table whose columns are the SIS' own. */
-const mappedRows = (mapping: Mapping, dating: Dating): Reading => {
-  const columns = columnsIn(mapping);
+const mappedRows = (given: Mapping, dating: Dating): Reading => {
+  const columns = columnsIn(given);
+  let mapping = given;
   return {
-    check: (header, name) => {
+    separator: given.cells.separator,
+    begin: (header, name, separator) => {
+      mapping = mappingAs(given, separator);
       const missing = [...columns].filter(([column]) => !header.includes(column));
       if (missing.length > 0)
         throw new UsageError(
@@ -250,54 +260,30 @@ const mappedRows = (mapping: Mapping, dating: Dating): Reading => {
       return events.map(({ function: name, at, data, time, columns }) => {
         // A row may produce several messages.
         const part = mapping.messages.length > 1 ? { part: at + 1 } : {};
-        const given = { data, ...(time !== undefined && { time }) };
-        return { line, ...eventBody(given, { line, name, ...part }, dating), made: { columns } };
+        const event = { data, ...(time !== undefined && { time }) };
+        return { line, ...eventBody(event, { line, name, ...part }, dating), made: { columns } };
       });
     },
   };
 };
 
 async function* csvRows(input: Input, reading: Reading): AsyncGenerator<Row> {
-  const { parse: parseCsv } = await import('csv-parse');
-  const parser = input.open().pipe(
-    parseCsv({
-      bom: true,
-      delimiter: await delimiterOf(input),
-      // A table may be pasted from several files with different line breaks.
-      record_delimiter: ['\r\n', '\n', '\r'],
-      relax_column_count: true,
-      cast: (text, { quoting }) => ({ text, quoted: quoting }),
-    }),
-  );
   let header: string[] | undefined;
-  let next = 1;
+  const rows = tableRows(input.open(), {
+    ...{ file: input.name, maxRecordBytes: maxMessageBytes },
+    delimiterIn: reading.separator === undefined ? delimiterIn : () => reading.separator ?? ',',
+    onHeader: (columns, separator) => {
+      header = columns;
+      reading.begin(columns, input.name, separator);
+    },
+  });
   try {
-    for await (const record of parser as AsyncIterable<Cell[]>) {
-      // A quoted cell may hold line breaks: a row has the number of its first line.
-      const line = next;
-      next += 1 + record.reduce((sum, { text }) => sum + (text.match(/\r\n|\r|\n/g)?.length ?? 0), 0);
-      if (isEmpty(record)) continue;
-      if (header === undefined) {
-        header = record.map(({ text }) => text.trim());
-        reading.check(header, input.name);
-      } else if (record.length !== header.length)
-        yield { line, problem: `has ${record.length} cells, but the header has ${header.length}` };
-      else {
-        yield* reading.rows(line, new Map(header.map((name, at) => [name, record[at] as Cell])));
-      }
+    for await (const row of rows) {
+      if (row.problem === undefined)
+        yield* reading.rows(row.line, new Map(header?.map((name, at) => [name, row.cells[at] as Cell])));
+      else yield { line: row.line, problem: row.problem };
     }
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(
-      `${input.name} cannot be read as CSV: ${error instanceof Error ? error.message : error}`,
-    );
+    throw error instanceof UnusableFile ? new UsageError(`${error.message}.`) : error;
   }
 }
-
-/** Spreadsheets write empty rows at the end. */
-const isEmpty = (record: Cell[]): boolean => record.every(({ text, quoted }) => text === '' && !quoted);
-
-const delimiterOf = async (input: Input): Promise<string> => {
-  for await (const header of createInterface({ input: input.open() })) return delimiterIn(header);
-  return ',';
-};

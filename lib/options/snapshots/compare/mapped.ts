@@ -6,12 +6,14 @@ import type { Integration } from '../../../delivery/handle/integration.ts';
 import type { Cell } from '../../../delivery/mapping/columns.ts';
 import {
   eventsOf,
+  labelOf,
   type Made,
   type Problem,
   problemsByColumn,
   removalsOf,
 } from '../../../delivery/mapping/events.ts';
-import { columnsIn } from '../../../delivery/mapping/mapping.ts';
+import { columnsIn, mappingAs } from '../../../delivery/mapping/mapping.ts';
+import { timeIn } from '../../../delivery/mapping/times.ts';
 import { draftOf } from '../../../message/message.ts';
 import { ownText, safe } from '../../../message/safe-text.ts';
 import { type PlatformIds, sisFields, sisIdsIn } from '../../../message/sis-ids.ts';
@@ -54,14 +56,17 @@ export const compareMapped = async (
   comparison: Comparison,
   last: LastAccepted | undefined,
 ): Promise<Outcome> => {
-  const { file, mapping } = given;
+  const { file } = given;
   const { sets } = comparison;
-  const context: Context = { ...given, comparison, naming: namingIn(mapping) };
-  const by = JSON.stringify(mapping.messages.map(({ function: name, key }) => [name, ...key]));
+  const by = JSON.stringify(given.mapping.messages.map(({ function: name, key }) => [name, ...key]));
   if (last !== undefined) checkKeys(by, last.by, file);
+  const table = await open(given, comparison);
+  const mapping = mappingAs(given.mapping, table.delimiter);
+  const context: Context = { ...given, mapping, comparison, naming: namingIn(mapping) };
   for (const [at, { function: name, key, time }] of mapping.messages.entries())
-    await sets.run(sql('add_kind'), [kindOf(at), name, file, key.join(', '), time ?? null]);
-  const table = await open(context);
+    await sets.run(sql('add_kind'), [kindOf(at), name, file, key.join(', '), time ? labelOf(time) : null]);
+  await addDamaged(comparison, { file, kindName: file, table });
+  await sets.run(sql('add_damaged'), [file]);
   const removing = mapping.messages.flatMap(({ removed }, at) => (removed ? [kindOf(at)] : []));
   await sets.run(`SET VARIABLE removing_kinds = string_split($1, ',')`, [removing.join(',')]);
   for (const name of ['tables', 'macros']) await sets.run(sql(name));
@@ -103,18 +108,17 @@ const checkKeys = (by: string, before: string, file: string): void => {
   );
 };
 
-const open = async ({ path, file, mapping, comparison }: Context): Promise<Table> => {
+const open = async ({ path, file, mapping }: Given, comparison: Comparison): Promise<Table> => {
+  const { separator } = mapping.cells;
   const table = await readTable(createReadStream(path), join(comparison.folder, 'rows'), {
     file,
-    delimiterIn,
+    delimiterIn: (header) => separator ?? delimiterIn(header),
   });
   const missing = [...columnsIn(mapping)].filter(([column]) => !table.columns.includes(column));
   if (missing.length > 0)
     throw new UnusableSnapshot(
-      `${file} has no column ${missing.map(([column, reader]) => `${column} (which ${reader} reads)`).join(', ')}. The first row must name the columns`,
+      `${file} has no column ${missing.map(([column, reader]) => `${column} (which ${reader} reads)`).join(', ')}. The first row must name the columns${table.columns.length > 1 ? '' : '. It has one cell: name what separates cells as "separator" under "cells" of the mapping'}`,
     );
-  await addDamaged(comparison, { file, kindName: file, table });
-  await comparison.sets.run(sql('add_damaged'), [file]);
   return table;
 };
 
@@ -206,13 +210,6 @@ const control = /[\u0000-\u001f\u007f]/;
 /** An id of the SIS may be any single line that is not too long. */
 const isId = (text: string): boolean => text !== '' && text.length <= 255 && !control.test(text);
 
-const instant = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
-
-const instantMsIn = (text: string): number | undefined => {
-  const ms = instant.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(ms) ? undefined : ms;
-};
-
 /** Adds what a message makes of a row, and returns why it makes nothing. */
 const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
   const { row, line, at, message } = one;
@@ -225,12 +222,12 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
   const key = cells.join(separator);
   const id = `${kindOf(at)}${wrong.length === 0 ? `${separator}${key}` : `#${hash('sha256', key).slice(0, 20)}`}`;
   const removal = message.removed && removalsOf(row, mapping, at);
-  const time = made && timeIn(made, message, context.comparison.droppedMs);
+  const noTime = made?.time === undefined ? undefined : timeIn(made.time, {}).problem;
   const all: Problem[] = [
     ...wrong.map((column) => ({ column: ownText(column), problem: safe`must be one line, and not empty` })),
     ...problems,
     ...(removal?.problems ?? []),
-    ...(time?.problem ?? []),
+    ...(noTime && message.time ? [{ column: ownText(labelOf(message.time)), problem: noTime }] : []),
   ];
   const thing = made && all.length === 0 ? thingIn({ ...one, made, id }, context) : { problems: all };
   if (made === undefined || 'problems' in thing) {
@@ -244,7 +241,7 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
   taken.mapped_rows.push([
     ...[kindOf(at), message.function, thing.template, thing.orgUnit, thing.user, JSON.stringify(made.data)],
     gone ? JSON.stringify({ function: gone.function, data: gone.data } satisfies Sent) : null,
-    ...[id, time?.atMs?.toString() ?? null, String(line)],
+    ...[id, changedMs(made, context.comparison.droppedMs)?.toString() ?? null, String(line)],
   ]);
   return [];
 };
@@ -279,24 +276,14 @@ const namingIn = (mapping: SnapshotMapping): SnapshotMapping => ({
   ...mapping,
   messages: mapping.messages.map((message) => ({
     ...message,
+    when: [],
     fields: message.fields.filter(({ path }) => nameFields.has(path)),
   })),
 });
 
-const timeIn = (
-  { time }: Made,
-  message: Message,
-  droppedMs: number,
-): { atMs?: number | undefined; problem?: Problem[] } => {
-  const text = time?.trim() ?? '';
-  if (message.time === undefined || text === '') return {};
-  const atMs = instantMsIn(text);
-  // A later time comes from a wrong clock.
-  if (atMs !== undefined) return { atMs: Math.min(atMs, droppedMs) };
-  return {
-    problem: [{ column: ownText(message.time), problem: safe`must be a time such as 2026-01-31T09:30:00Z` }],
-  };
-};
+/** A time later than the file comes from a wrong clock. */
+const changedMs = ({ time }: Made, droppedMs: number): number | undefined =>
+  time === undefined ? undefined : Math.min(Date.parse(time), droppedMs);
 
 /**
  * An empty cell without quotation marks gives no value. If a message orders its fields separately, the platform then keeps what was
@@ -306,7 +293,9 @@ const keepEmptied = async ({ mapping, integrations, comparison }: Context): Prom
   const { sets, droppedMs } = comparison;
   const optional = mapping.messages.flatMap(({ fields }, at) =>
     fields.flatMap(({ path, from, otherwise }) =>
-      from === undefined || otherwise !== undefined || path.includes('.') ? [] : [[kindOf(at), path, from]],
+      from === undefined || otherwise !== undefined || path.includes('.')
+        ? []
+        : [[kindOf(at), path, labelOf(from)]],
     ),
   );
   await sets.add('optional', optional);

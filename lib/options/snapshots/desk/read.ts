@@ -4,6 +4,7 @@ import { subjectIn } from '../../../delivery/letters/subject.ts';
 import { idGiven, type ReviewBucket, reviewBucketOf } from '../../../desk/reviews/bucket.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
+import { tableRows } from '../../../runtime/files/tables/table.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import { linesIn } from '../../../stage/lines.ts';
 import type { Target } from '../../../stage/target.ts';
@@ -185,11 +186,17 @@ const nameOf = (event: string): string => {
 
 /** The first rows of a report. */
 export const firstRows = async (body: Readable): Promise<RefusedRow[]> => {
-  const { parse: parseCsv } = await import('csv-parse');
   const rows: RefusedRow[] = [];
-  const parser = body.pipe(parseCsv({ columns: true, relax_column_count: true, to: maxRows }));
-  for await (const row of parser as AsyncIterable<Partial<RefusedRow>>)
-    rows.push({ file: '', line: '', column: '', problem: '', ...row });
+  let columns: string[] = [];
+  const onHeader = (header: string[]): void => {
+    columns = header;
+  };
+  for await (const row of tableRows(body, { file: 'report.csv', onHeader })) {
+    if (row.problem !== undefined) continue;
+    const cells = Object.fromEntries(columns.map((name, at) => [name, row.cells[at]?.text]));
+    rows.push({ file: '', line: '', column: '', problem: '', ...cells });
+    if (rows.length === maxRows) break;
+  }
   // The rest may be long.
   body.destroy();
   return rows;

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
-import { quotedName } from './engine.ts';
+import { delimiterSaidIn } from './delimiter.ts';
+import { quotedName, quotedText } from './engine.ts';
 import { collectGarbage } from './garbage.ts';
 import { UnusableFile } from './unusable-file.ts';
 
@@ -23,18 +24,19 @@ export type Table = {
   hasMarks: boolean;
 };
 
-type TableOptions = {
+type ScanOptions = {
   /** The name of the file in errors. */
   file: string;
-  required?: readonly string[];
-  /** The delimiter of cells, by the text of the first row. */
+  /** The delimiter of cells, by the text of the first row. A first line such as `sep=;` says it, too, and is no row. */
   delimiterIn?: (header: string) => string;
   /** The size of the blocks that are scanned. */
   blockBytes?: number;
+  /** A comment has at most 4,000 characters. */
+  maxRecordBytes?: number;
 };
 
-/** A comment has at most 4,000 characters. */
-const maxRecordBytes = 64 * 1024;
+type TableOptions = ScanOptions & { required?: readonly string[] };
+
 const maxColumns = 1_000;
 /** A person cannot correct more by hand, and memory is bounded. */
 const maxDamaged = 100_000;
@@ -52,57 +54,135 @@ export const readTable = async (
   const { file } = options;
   await using out = await open(path, 'w');
   let table: Table | undefined;
-  let scanner: Scanner | undefined;
-  let rest: Buffer = Buffer.alloc(0);
-  const take = async (bytes: Buffer, isEnd: boolean): Promise<void> => {
-    if (scanner === undefined) {
-      const header = firstLineOf(bytes);
-      if (header === undefined && !isEnd && bytes.length <= maxRecordBytes) {
-        rest = bytes;
-        return;
+  const found = scan(pieces, {
+    ...options,
+    onHeader: (header, delimiter) => {
+      table = tableOf(header, { ...options, delimiter, path });
+    },
+  });
+  for await (const { written, damaged, rows, hasMarks } of found) {
+    if (table === undefined) continue;
+    table.rows = rows;
+    table.hasMarks = hasMarks;
+    for (const each of damaged) table.damaged.push(each);
+    if (table.damaged.length > maxDamaged)
+      throw new UnusableFile(
+        `${file} has more than ${maxDamaged} rows with too few or too many cells. Export it again`,
+      );
+    if (written.length > 0) await out.write(written);
+    collectGarbage();
+  }
+  if (table === undefined)
+    throw new UnusableFile(`${file} is empty. It must have at least a header: export it again`);
+  return table;
+};
+
+export type TableCell = { text: string; quoted: boolean };
+export type TableRow = { line: number; cells: TableCell[]; problem?: undefined } | DamagedRow;
+
+/**
+ * The rows of a table one by one, in their order, without a file beside it: a person's table leaves no copy on the machine.
+ * @throws UnusableFile if it is not CSV in UTF-8; what `onHeader` throws.
+ */
+export async function* tableRows(
+  pieces: AsyncIterable<Buffer>,
+  options: ScanOptions & { onHeader(columns: string[], delimiter: string): void },
+): AsyncGenerator<TableRow> {
+  let delimiter = '';
+  const found = scan(pieces, {
+    ...options,
+    onHeader: (header, said) => {
+      delimiter = said;
+      options.onHeader(header, said);
+    },
+  });
+  for await (const { written, damaged } of found) {
+    const rows = written.toString().split('\n').slice(0, -1);
+    let at = 0;
+    for (const row of rows) {
+      const [number, ...cells] = cellsOf(row, delimiter);
+      const line = Number(number?.text);
+      for (let next = damaged[at]; next !== undefined && next.line < line; next = damaged[at]) {
+        yield next;
+        at += 1;
       }
-      const delimiter = options.delimiterIn?.(header ?? bytes.toString()) ?? ',';
-      scanner = createScanner(file, delimiter);
+      yield { line, cells: cells.map(({ text, quoted }) => ({ text: asItWas(text), quoted })) };
     }
+    yield* damaged.slice(at);
+  }
+}
+
+type Block = {
+  /** Valid until the next block. */
+  written: Buffer;
+  damaged: DamagedRow[];
+  /** Of all blocks so far. */
+  rows: number;
+  hasMarks: boolean;
+};
+
+async function* scan(
+  pieces: AsyncIterable<Buffer>,
+  {
+    file,
+    delimiterIn,
+    blockBytes,
+    maxRecordBytes = 64 * 1024,
+    onHeader,
+  }: ScanOptions & { onHeader(columns: string[], delimiter: string): void },
+): AsyncGenerator<Block> {
+  let scanner: Scanner | undefined;
+  let columns: number | undefined;
+  let rest: Buffer = Buffer.alloc(0);
+  const begin = (bytes: Buffer, isEnd: boolean): Buffer | undefined => {
+    const isEnough = (line: string | undefined): boolean =>
+      line !== undefined || isEnd || bytes.length > maxRecordBytes;
+    let [header, from] = firstLineOf(bytes);
+    if (!isEnough(header)) return undefined;
+    const said = delimiterSaidIn(header ?? bytes.toString());
+    const own = said === undefined ? bytes : bytes.subarray(from);
+    if (said !== undefined) [header, from] = firstLineOf(own);
+    if (!isEnough(header)) return undefined;
+    const delimiter = said ?? delimiterIn?.(header ?? own.toString()) ?? ',';
+    scanner = createScanner({ file, delimiter, maxRecordBytes, line: said === undefined ? 1 : 2 });
+    return own;
+  };
+  const take = (all: Buffer, isEnd: boolean): Block | undefined => {
+    const bytes = scanner === undefined ? begin(all, isEnd) : all;
+    if (scanner === undefined || bytes === undefined) {
+      rest = all;
+      return undefined;
+    }
+    const damaged: DamagedRow[] = [];
     const { written, from } = scanner.take(bytes, {
-      isEnd,
-      columns: table?.columns.length,
+      ...{ isEnd, columns },
       onHeader: (content, delimiter) => {
-        table = tableOf(content, { ...options, delimiter, path });
-        return table.columns.length;
+        const header = cellsOf(content, delimiter).map(({ text }) => plainName(text));
+        columns = header.length;
+        onHeader(header, delimiter);
+        return columns;
       },
-      onDamaged: (damaged) => {
-        if ((table?.damaged.push(damaged) ?? 0) > maxDamaged)
-          throw new UnusableFile(
-            `${file} has more than ${maxDamaged} rows with too few or too many cells. Export it again`,
-          );
-      },
+      onDamaged: (row) => damaged.push(row),
     });
     if (!isUtf8(bytes.subarray(0, from)))
       throw new UnusableFile(`${file} is not UTF-8 (before line ${scanner.line()}). Export it as UTF-8`);
     rest = bytes.subarray(from);
-    if (table) {
-      table.rows = scanner.rows();
-      table.hasMarks = scanner.hasMarks();
-    }
-    if (written.length > 0) await out.write(written);
-    collectGarbage();
+    return { written, damaged, rows: scanner.rows(), hasMarks: scanner.hasMarks() };
   };
   let isFirst = true;
-  for await (const block of blocksOf(pieces, options.blockBytes)) {
+  for await (const block of blocksOf(pieces, blockBytes)) {
     const bytes = rest.length > 0 ? Buffer.concat([rest, block]) : block;
     if (isFirst && bytes.length < 3) {
       rest = bytes;
       continue;
     }
-    await take(isFirst ? withoutMark(bytes, file) : bytes, false);
+    const taken = take(isFirst ? withoutMark(bytes, file) : bytes, false);
     isFirst = false;
+    if (taken) yield taken;
   }
-  await take(isFirst ? withoutMark(rest, file) : rest, true);
-  if (table === undefined)
-    throw new UnusableFile(`${file} is empty. It must have at least a header: export it again`);
-  return table;
-};
+  const last = take(isFirst ? withoutMark(rest, file) : rest, true);
+  if (last) yield last;
+}
 
 /** To handle a small piece costs more than to scan it. */
 async function* blocksOf(pieces: AsyncIterable<Buffer>, blockBytes = 512 * 1024): AsyncGenerator<Buffer> {
@@ -121,9 +201,12 @@ async function* blocksOf(pieces: AsyncIterable<Buffer>, blockBytes = 512 * 1024)
   if (bytes > 0) yield Buffer.concat(held);
 }
 
-const firstLineOf = (bytes: Buffer): string | undefined => {
+/** Undefined: it does not end within these bytes. `from`: where the next line begins. */
+const firstLineOf = (bytes: Buffer): [line: string | undefined, from: number] => {
   const end = bytes.findIndex((byte) => byte === lineFeed || byte === carriageReturn);
-  return end < 0 ? undefined : bytes.toString('utf8', 0, end);
+  if (end < 0) return [undefined, bytes.length];
+  const isPair = bytes[end] === carriageReturn && bytes[end + 1] === lineFeed;
+  return [bytes.toString('utf8', 0, end), end + (isPair ? 2 : 1)];
 };
 
 const withoutMark = (bytes: Buffer, file: string): Buffer => {
@@ -135,8 +218,10 @@ const withoutMark = (bytes: Buffer, file: string): Buffer => {
 
 type Head = TableOptions & { delimiter: string; path: string };
 
-const tableOf = (header: string, { file, required = [], delimiter, path }: Head): Table => {
-  const columns = cellsOf(header, delimiter).map((cell) => cell.trim());
+/** A spreadsheet may have protected it, too. */
+const plainName = (text: string): string => text.trim().replace(/^="(.*)"$/, '$1');
+
+const tableOf = (columns: string[], { file, required = [], delimiter, path }: Head): Table => {
   if (columns.length > maxColumns)
     throw new UnusableFile(`${file} has more than ${maxColumns} columns. Export fewer`);
   const places = new Map<string, number>();
@@ -155,17 +240,18 @@ const tableOf = (header: string, { file, required = [], delimiter, path }: Head)
   return { path, delimiter, columns, at, rows: 0, damaged: [], hasMarks: false };
 };
 
-/** The cells of a row whose quotation marks were checked. */
-const cellsOf = (row: string, delimiter: string): string[] => {
-  const cells: string[] = [];
+/** The cells of a row whose quotation marks were checked. `="…"` is a cell, too: a spreadsheet then leaves its text as it is. */
+const cellsOf = (row: string, delimiter: string): TableCell[] => {
+  const cells: TableCell[] = [];
   for (let at = 0; at <= row.length; at += 1) {
-    if (row[at] === '"') {
-      const [quoted = ''] = /"(?:[^"]|"")*"/y.exec(row.slice(at)) ?? [];
-      cells.push(quoted.slice(1, -1).replaceAll('""', '"'));
-      at += quoted.length;
+    const isQuoted = row[at] === '"';
+    if (isQuoted || row.startsWith('="', at)) {
+      const [text = ''] = /=?"(?:[^"]|"")*"/y.exec(row.slice(at)) ?? [];
+      cells.push({ text: isQuoted ? text.slice(1, -1).replaceAll('""', '"') : text, quoted: isQuoted });
+      at += text.length;
     } else {
       const end = row.indexOf(delimiter, at);
-      cells.push(row.slice(at, end < 0 ? undefined : end));
+      cells.push({ text: row.slice(at, end < 0 ? undefined : end), quoted: false });
       at = end < 0 ? row.length : end;
     }
   }
@@ -177,7 +263,11 @@ export const cellsIn = async ({ path, delimiter }: Table): Promise<string[][]> =
   (await readFile(path, 'utf8'))
     .split('\n')
     .slice(0, -1)
-    .map((row) => cellsOf(row, delimiter).slice(1));
+    .map((row) =>
+      cellsOf(row, delimiter)
+        .slice(1)
+        .map(({ text }) => text),
+    );
 
 type Taking = {
   isEnd: boolean;
@@ -198,13 +288,20 @@ type Scanner = {
   hasMarks(): boolean;
 };
 
-const [mark, lineFeed, carriageReturn, quote] = [0x01, 0x0a, 0x0d, 0x22];
+const [mark, lineFeed, carriageReturn, quote, equals] = [0x01, 0x0a, 0x0d, 0x22, 0x3d];
 
 /** Lets the engine begin to read at any line: otherwise it would have to guess whether a line break is inside a cell. */
 const inOneLine = (row: string): string =>
   row.replaceAll('\u0001', '\u00010').replaceAll('\n', '\u0001n').replaceAll('\r', '\u0001r');
 
-/** The text of a cell, as it was before `inOneLine`. */
+/** As it was before `inOneLine`. */
+const asItWas = (text: string): string => {
+  const [first = '', ...pieces] = text.split('\u0001');
+  const signs: Record<string, string> = { n: '\n', r: '\r' };
+  return first + pieces.map((piece) => (signs[piece[0] ?? ''] ?? '\u0001') + piece.slice(1)).join('');
+};
+
+/** The same in a statement. */
 const cellAt = (place: number): string =>
   `CASE WHEN contains(c${place}, chr(1)) THEN
      replace(replace(replace(c${place}, chr(1) || 'n', chr(10)), chr(1) || 'r', chr(13)), chr(1) || '0', chr(1))
@@ -227,20 +324,28 @@ export const rowsOf = (
     return `${place < 0 ? 'NULL::VARCHAR' : hasMarks ? cellAt(place + 1) : `c${place + 1}`} AS ${quotedName(name)}`;
   });
   return `SELECT ${['c0 AS line', ...cells].join(', ')}
-    FROM read_csv(${path}, auto_detect = false, header = false, delim = '${delimiter}', quote = '"', escape = '"',
+    FROM read_csv(${path}, auto_detect = false, header = false, delim = ${quotedText(delimiter)}, quote = '"', escape = '"',
       new_line = '\\n', nullstr = '', allow_quoted_nulls = false, columns = {${types.join(', ')}})`;
 };
+
+/** As the engine reads it: only a quotation mark at the beginning of a cell quotes it. */
+const withoutFormulas = (row: string, delimiter: string): string =>
+  cellsOf(row, delimiter)
+    .map(({ text, quoted }) => (quoted || text.startsWith('="') ? `"${text.replaceAll('"', '""')}"` : text))
+    .join(delimiter);
 
 /** The line's digits and the delimiter, before each row. */
 const roomForLine = 24;
 
-const createScanner = (file: string, delimiter: string): Scanner => {
+type ScannerOptions = { file: string; delimiter: string; maxRecordBytes: number; line: number };
+
+const createScanner = ({ file, delimiter, maxRecordBytes, line: first }: ScannerOptions): Scanner => {
   const separator = delimiter.charCodeAt(0);
-  let line = 1;
+  let line = first;
   let rows = 0;
   let hasMarks = false;
   /** About the row that is being read. */
-  let [breaks, isEmpty, isPlain] = [0, true, true];
+  let [breaks, isEmpty, isPlain, hasFormula] = [0, true, true, false];
   const unusable = (problem: string): UnusableFile =>
     new UnusableFile(`${file} is not CSV from line ${line} on: ${problem}. Export it again as CSV`);
   const isEndOfCell = (byte: number | undefined): boolean =>
@@ -277,16 +382,25 @@ const createScanner = (file: string, delimiter: string): Scanner => {
     return -1;
   };
 
+  /** The place after a cell; -1: it does not end within these bytes. */
+  const cellEnd = (bytes: Buffer, from: number, isEnd: boolean): number => {
+    if (bytes[from] === quote) return quotedEnd(bytes, from, isEnd);
+    if (bytes[from] !== equals || bytes[from + 1] !== quote) return plainEnd(bytes, from);
+    hasFormula = true;
+    return quotedEnd(bytes, from + 1, isEnd);
+  };
+
   /** Undefined: the row does not end within these bytes. */
   const rowAt = (bytes: Buffer, start: number, isEnd: boolean): Scanned | undefined => {
     let [cells, at] = [0, start - 1];
     breaks = 0;
     isEmpty = true;
     isPlain = true;
+    hasFormula = false;
     do {
       at += 1;
       cells += 1;
-      at = bytes[at] === quote ? quotedEnd(bytes, at, isEnd) : plainEnd(bytes, at);
+      at = cellEnd(bytes, at, isEnd);
     } while (at >= 0 && bytes[at] === separator);
     if ((at < 0 ? bytes.length : at) - start > maxRecordBytes)
       throw unusable(`a row is longer than ${maxRecordBytes} bytes. Perhaps a quotation mark is not closed`);
@@ -304,12 +418,14 @@ const createScanner = (file: string, delimiter: string): Scanner => {
     let [from, to, width] = [0, 0, columns];
     const add = (row: Scanned): void => {
       if (!isPlain) hasMarks = true;
-      if (to + 2 * (row.to - from) + roomForLine > written.length)
+      if (to + 3 * (row.to - from) + roomForLine > written.length)
         written = Buffer.concat([written, Buffer.allocUnsafe(written.length)]);
       to += written.write(`${line}${delimiter}`, to, 'latin1');
-      to += isPlain
-        ? bytes.copy(written, to, from, row.to)
-        : written.write(inOneLine(bytes.toString('utf8', from, row.to)), to);
+      if (isPlain && !hasFormula) to += bytes.copy(written, to, from, row.to);
+      else {
+        const text = inOneLine(bytes.toString('utf8', from, row.to));
+        to += written.write(hasFormula ? withoutFormulas(text, delimiter) : text, to);
+      }
       written[to] = lineFeed;
       to += 1;
     };

@@ -6,13 +6,13 @@ import {
   problemWithValue,
   removalsOf,
 } from '../../../../lib/delivery/mapping/events.ts';
-import { columnsIn, readMapping } from '../../../../lib/delivery/mapping/mapping.ts';
+import { columnsIn, mappingAs, readMapping } from '../../../../lib/delivery/mapping/mapping.ts';
 import { safe } from '../../../../lib/message/safe-text.ts';
 import { loadIntegrations } from '../../../../lib/stage/integrations.ts';
 
 const functions = await loadIntegrations();
-const mappingOf = (messages: unknown) => {
-  const read = readMapping(JSON.stringify({ messages }), functions);
+const mappingOf = (messages: unknown, more: object = {}) => {
+  const read = readMapping(JSON.stringify({ ...more, messages }), functions);
   if ('problems' in read) throw new Error(read.problems.join('; '));
   return read.mapping;
 };
@@ -54,11 +54,18 @@ describe('a row', () => {
       },
     };
     const { messages } = { messages: [enrollment, grade] };
-    const given = row({ ...cells, COURSE: '2001', WHAT: 'Quiz', POINTS: '', TEXT: '"', CHANGED: 'then' });
+    const given = row({
+      ...cells,
+      COURSE: '2001',
+      WHAT: 'Quiz',
+      POINTS: '',
+      TEXT: '"',
+      CHANGED: '2026-11-23T02:00:00Z',
+    });
     expect(eventsOf(given, mappingOf(messages))).toEqual({
       events: [
         {
-          ...{ function: 'enrollment-create', at: 0, time: 'then', key: ['2001', '007'] },
+          ...{ function: 'enrollment-create', at: 0, time: '2026-11-23T02:00:00Z', key: ['2001', '007'] },
           data: { orgUnitCode: '2001', userName: '007', roleId: 109 },
           columns: expect.anything(),
         },
@@ -235,5 +242,162 @@ describe('a mapping file', () => {
     ['no column of a key', only({ key: [] }), /^messages\[0\]\.key: names no columns/],
   ])('with %s is refused, by its place', (_, file, problem) => {
     expect(problemsIn(file)).toEqual([expect.stringMatching(problem)]);
+  });
+});
+
+describe('a value', () => {
+  const made = (LOGIN: string, rules: object, more: object = {}) => {
+    const data = { orgUnitId: { value: 1 }, roleId: { value: 1 }, userName: { from: 'LOGIN', ...rules } };
+    const mapping = mappingOf([{ function: 'enrollment-create', data }], more);
+    return eventsOf(row({ LOGIN }), mapping).events?.[0]?.data.userName;
+  };
+
+  test.each([
+    ['="0012345"', { strip: ['formula'] }, '0012345'],
+    ['="O""Neil"', { strip: ['formula'] }, 'O"Neil'],
+    ['#lena', { strip: ['hash'] }, 'lena'],
+    ['\u201elena\u201c', { strip: ['quotes'] }, 'lena'],
+    [" ' 007' ", { strip: ['spaces', 'quotes'] }, '007'],
+    ['"  lena\u00a0', { strip: ['spaces'] }, 'lena'],
+    ['="#12"', { strip: ['formula', 'hash'], digits: 5 }, '00012'],
+    ['12-a', { digits: 5 }, '12-a'],
+    ['Lena.LEARNER', { case: 'lower' }, 'lena.learner'],
+    ['bio-101', { case: 'upper' }, 'BIO-101'],
+    // Nothing is left within what protected it: no value is given.
+    ['=""', { strip: ['formula'] }, undefined],
+    ['"   ', { strip: ['spaces'] }, undefined],
+    ['"', { strip: ['spaces'] }, ''],
+    // Without a rule it is as it is written.
+    ['="1"', {}, '="1"'],
+  ])('written %j is read by %j as %j', (written, rules, value) => {
+    expect(made(written, rules)).toBe(value);
+  });
+
+  test('is read by the rules of all cells, if its own do not replace them', () => {
+    expect(made(' a ', {}, { cells: { strip: ['spaces'] } })).toBe('a');
+    expect(made(' #a ', { strip: ['hash'] }, { cells: { strip: ['spaces'] } })).toBe(' #a ');
+  });
+
+  test.each([
+    ['{TERM}.{CRN}', '202710.10432'],
+    ['SIS-{ CRN }', 'SIS-10432'],
+    ['{TERM}.{NONE}', undefined],
+  ])('by the template %s is %j', (from, value) => {
+    const data = { orgUnitCode: from, userName: { value: 'a' }, roleId: { value: 1 } };
+    const mapping = mappingOf([{ function: 'enrollment-create', data }], { cells: { strip: ['spaces'] } });
+    const { events } = eventsOf(row({ TERM: ' 202710', CRN: '10432', NONE: '' }), mapping);
+    expect(events?.[0]?.data.orgUnitCode).toBe(value);
+    expect([...columnsIn(mapping).keys()]).toEqual(from.match(/[A-Z]{3,}(?=\s?\})/g));
+  });
+
+  test('has its problem told by all columns of its template', () => {
+    const data = { orgUnitCode: '{TERM}.{CRN}' };
+    const made = eventsOf(row({ TERM: '1', CRN: '' }), mappingOf([{ function: 'enrollment-create', data }]));
+    const problem = { field: safe`data.orgUnitCode`, problem: safe`is missing` };
+    expect(problemsByColumn([problem], made.events?.[0] ?? { columns: new Map() }, safe`the row`)).toEqual([
+      { column: 'TERM, CRN', problem: 'is missing (data.orgUnitCode)' },
+    ]);
+  });
+});
+
+describe('a number', () => {
+  const points = (POINTS: string, cells: object, separator = ',') => {
+    const data = { 'grade.type': { value: 'numeric' }, 'grade.points': 'POINTS' };
+    const mapping = mappingAs(mappingOf([{ function: 'grade-push', data }], { cells }), separator);
+    const { events, problems } = eventsOf(row({ POINTS }), mapping);
+    return problems ? problems[0]?.problem : Object(events[0]?.data.grade).points;
+  };
+  const comma = 'has a comma. If that is a decimal comma, set "decimal": "," under "cells"';
+
+  test.each([
+    ['8,5', {}, ',', comma],
+    ['8,5', { decimal: ',' }, ',', 8.5],
+    ['1,234', { decimal: ',' }, ';', 1.234],
+    // It could be 8.5 or 85.
+    ['8.5', { decimal: ',' }, ';', '8.5'],
+    // Programs that write semicolons write commas; three decimals could be thousands.
+    ['8,5', {}, ';', 8.5],
+    ['-0,25', {}, ';', -0.25],
+    ['1,234', {}, ';', comma],
+    ['8.5', {}, ';', 8.5],
+    ['8,5', { decimal: '.' }, ';', comma],
+  ])('%s is by %j, between %s, read as %j', (text, cells, separator, value) => {
+    expect(points(text, cells, separator)).toBe(value);
+  });
+});
+
+describe('a condition', () => {
+  const isMet = (cells: Record<string, string>, when: object, more: object = {}) => {
+    const data = { orgUnitId: { value: 1 }, userId: { value: 1 }, roleId: { value: 1 } };
+    const { events, problems } = eventsOf(
+      row(cells),
+      mappingOf([{ function: 'enrollment-create', when, data }], more),
+    );
+    return problems ? `${problems[0]?.column} ${problems[0]?.problem}` : events.length === 1;
+  };
+
+  test.each([
+    ['', { empty: false }, false],
+    ['7', { empty: false }, true],
+    ['', { empty: true }, true],
+    ['W', { not: ['W', 'D'] }, false],
+    ['E', { not: ['W', 'D'] }, true],
+    ['e', { is: ['E'], case: 'upper' }, true],
+    ['="E"', { is: ['E'], strip: ['formula'] }, true],
+    ['3', { atLeast: 3, below: 10 }, true],
+    ['10', { atLeast: 3, below: 10 }, false],
+    // As numbers, not as text.
+    ['9', { atMost: 10 }, true],
+    ['', { above: 0 }, false],
+    ['many', { above: 0 }, 'X must be a number, as "when" compares it with one'],
+    ['2026-09-01', { atLeast: '2026-09-01' }, true],
+    ['31-AUG-2026', { atLeast: '2026-09-01' }, false],
+    ['soon', { below: '2026-09-01' }, 'X must be a day or a time, as "when" compares it with one'],
+  ])('about %j by %j gives %j', (X, when, met) => {
+    expect(isMet({ X }, { X: when })).toBe(met);
+  });
+
+  test('may be about several columns together', () => {
+    expect(isMet({ A: '1', B: '2' }, { '{A}-{B}': ['1-2'] })).toBe(true);
+  });
+});
+
+describe('a time', () => {
+  const timeOf = (CHANGED: string, cells: object) => {
+    const { events, problems } = eventsOf(row({ ...cells, CHANGED }), mappingOf([changed], { cells }));
+    return problems ? problems[0]?.problem : events[0]?.time;
+  };
+  const changed = {
+    ...{ function: 'enrollment-create', time: 'CHANGED' },
+    data: { orgUnitId: { value: 1 }, userId: { value: 1 }, roleId: { value: 1 } },
+  };
+  const berlin = { timeZone: 'Europe/Berlin' };
+
+  test.each([
+    ['2026-03-17T14:05:09Z', {}, '2026-03-17T14:05:09Z'],
+    ['2026-03-17 19:36:45.834467+00', {}, '2026-03-17T19:36:45.834467Z'],
+    ['2026-03-17 14:05:09 -0530', {}, '2026-03-17T19:35:09Z'],
+    ['2026-11-28 09:30', berlin, '2026-11-28T08:30:00Z'],
+    ['2026-07-28 09:30', berlin, '2026-07-28T07:30:00Z'],
+    ['2026-09-01', berlin, '2026-08-31T22:00:00Z'],
+    ['20260901', berlin, '2026-08-31T22:00:00Z'],
+    ['2026-11-28-09.30.00.000001', berlin, '2026-11-28T08:30:00.000001Z'],
+    ['28-NOV-2026 09:30:00', berlin, '2026-11-28T08:30:00Z'],
+    ['28.11.2026 9:30', { ...berlin, dateOrder: 'day-month-year' }, '2026-11-28T08:30:00Z'],
+    [
+      '11/28/2026 12:30 am',
+      { timeZone: 'America/New_York', dateOrder: 'month-day-year' },
+      '2026-11-28T05:30:00Z',
+    ],
+    // The hour that a clock shows twice is the first one or the second, but never none.
+    ['2026-10-25 02:30', berlin, expect.stringMatching(/^2026-10-25T0[01]:30:00Z$/)],
+    ['2026-11-28 09:30', {}, 'has no offset from UTC. Set "timeZone" under "cells", as in "Europe/Berlin"'],
+    ['1/05/2023 09:30', berlin, 'can be two days, as 1/05/2023 can. Set "dateOrder" under "cells"'],
+    // Its schema says what is wrong.
+    ['2026-02-30', berlin, '2026-02-30'],
+    ['yesterday', berlin, 'yesterday'],
+    [' ', berlin, undefined],
+  ])('%s by %j is %j', (text, cells, time) => {
+    expect(timeOf(text, cells)).toEqual(time);
   });
 });

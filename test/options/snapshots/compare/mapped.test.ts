@@ -186,6 +186,50 @@ describe('a table', () => {
   });
 });
 
+test('is read as spreadsheets and feeds write it: its separator, what protects values, columns together, commas and times of a place', async () => {
+  const rows = [
+    'sep=|',
+    'TERM|CRN|LOGIN|POINTS|CHANGED',
+    '="2027|10"|="00432"|#Ada|8,5|2026-11-24 01:15',
+    '"=""2027|10"""|="00432"|#Ben|7|24.11.2026 01:30',
+    '2027|432|#Cy||',
+    '2027|432|#Di|many|',
+    '="2027|10"|432',
+  ];
+  bucket.write(
+    'snapshot-mapping.json',
+    JSON.stringify({
+      cells: {
+        ...{ strip: ['formula'], decimal: ',', dateOrder: 'day-month-year', timeZone: 'Europe/Berlin' },
+      },
+      messages: [
+        {
+          ...{ function: 'grade-push', when: { POINTS: { empty: false } }, key: ['TERM', 'CRN', 'LOGIN'] },
+          data: {
+            ...{ orgUnitCode: '{TERM}.{CRN}', gradeObjectName: { value: 'Quiz' } },
+            userName: { from: 'LOGIN', strip: ['hash'], case: 'lower' },
+            ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'POINTS' },
+          },
+          time: 'CHANGED',
+        },
+      ],
+    }),
+  );
+  const { events, report, record } = await drop(rows.join('\r\n'));
+  expect(events.map(({ data, time }) => [data, time])).toEqual(
+    ['ada', 'ben'].map((userName, at) => [
+      {
+        ...{ orgUnitCode: '2027|10.00432', userName, gradeObjectName: 'Quiz' },
+        grade: { type: 'numeric', points: [8.5, 7][at] },
+      },
+      ['2026-11-24T00:15:00.000Z', '2026-11-24T00:30:00.000Z'][at],
+    ]),
+  );
+  expect(report).toMatch(/,6,POINTS,must be a number/);
+  expect(report).toMatch(/,7,,"has 2 cells, but the header has 5"/);
+  expect(record?.rows).toEqual({ 'enrollments.csv': { used: 2, withoutMessage: 1, refused: 2 } });
+});
+
 describe('of tables of two names', () => {
   let one: Dropped;
   let other: Dropped;
@@ -347,6 +391,7 @@ describe('it fails, and says why', () => {
       /longer than 65536 bytes/,
     ],
     ['a header of one cell', `${'x'.repeat(70_000)}\n`, /longer than 65536 bytes/],
+    ['cells between other signs', 'COURSE!LOGIN\n', /has one cell: name what separates cells as "separator"/],
     ['no header', 'BIO,ada,S,active\n', /has no column STATUS .*. The first row must name the columns/],
     ['an open quotation mark', tableOf('BIO,"ada,S,active'), /a quotation mark is not closed/],
   ])('of %s', async (_, content, why) => {

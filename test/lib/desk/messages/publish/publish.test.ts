@@ -222,6 +222,18 @@ describe('a table', () => {
     expect(message.data.files.map(({ name }: { name: string }) => name)).toEqual(['a.pdf', 'b.pdf']);
   });
 
+  test.each([
+    ['bars', '|', ''],
+    ['tildes that its first line names', '~', 'sep=~\r\n'],
+    ['semicolons that its first line names, as a spreadsheet needs it', ';', '"sep=;"\n'],
+  ])('may have its cells between %s', async (_, sign, first) => {
+    const office = await offices.open();
+    const row = `2001,5001,301,numeric,7.5,,"a${sign}b"`.replaceAll(',', sign);
+    const table = `${first}${grades.replaceAll(',', sign)}\n${row}\n`;
+    const { sent, messages } = await publish(office, fileOf(table, '.csv'), { function: 'grade-push' });
+    expect({ sent, line: messages[0]?.line }).toEqual({ sent: 1, line: first === '' ? 2 : 3 });
+  });
+
   test('has each error told by its line', async () => {
     const office = await offices.open();
     const rows = [
@@ -268,7 +280,16 @@ describe('a table', () => {
     ['a column twice', 'userId,orgUnitId,userId\n1,2,3', /has the column userId twice/],
     ['text that is not UTF-8', Buffer.from(`${grades}\n2001,5001,301,numeric,7,é`, 'latin1'), /is not UTF-8/],
     ['text that ends within a character', Buffer.from([0x61, 0xc3]), /is not UTF-8/],
-    ['a quote that does not end', `${grades}\n"2001,1`, /cannot be read as CSV/],
+    [
+      'a quotation mark that does not end',
+      `${grades}\n2001,5001,301,numeric,1,,\n2001,5001,302,numeric,1,,"Well done`,
+      /is not CSV from line 3 on: a quotation mark is not closed/,
+    ],
+    [
+      'a quotation mark within a cell',
+      `${grades}\n2001,5001,301,numeric,1,,5" long`,
+      /is not CSV from line 2 on: a quotation mark is inside a cell/,
+    ],
   ])('with %s is refused as a whole', async (_, content, reason) => {
     const office = await offices.open();
     await expect(publish(office, fileOf(content, '.csv'), { function: 'grade-push' })).rejects.toThrow(
