@@ -7,6 +7,7 @@ import { type GradeObject, getGradeObjects, isNamed } from '../platform/resource
 import type { DynamoDb } from '../runtime/aws/dynamodb.ts';
 import { createGradeObjectLists, type GradeObjectLists } from './grade-object-lists.ts';
 import { type CrosswalkKind, crosswalkSources } from './kinds.ts';
+import { candidatesFor, type NearName, nearestOf } from './near-names.ts';
 import {
   acceptedBucketOf,
   bucketOf,
@@ -44,6 +45,8 @@ export const lookUpOperations = [getGradeObjects];
 
 /** A container trusts what it has read for this time, for messages that were sent before. */
 const keptMs = 600_000;
+/** So many unknown names are searched for what is near them, in the time for which names are trusted. */
+const maxNears = 20;
 /** Maximum number of names; the one read first is forgotten. */
 const maxNames = 50_000;
 
@@ -107,10 +110,32 @@ export const createCrosswalk = ({ table, nowMs }: Options) => {
     return meaning;
   };
 
+  /** What was found near unknown names; the table is searched for few of them, as each takes some hundred names. */
+  const nears = new Map<string, { near: Promise<NearName | undefined>; readMs: number }>();
+  const nearTo = (kind: CrosswalkKind, value: string): Promise<NearName | undefined> => {
+    const key = `${kind}/${value}`;
+    for (const [each, { readMs }] of nears) if (readMs < nowMs() - keptMs) nears.delete(each);
+    const known = nears.get(key)?.near;
+    if (known !== undefined || nears.size >= maxNears) return known ?? Promise.resolve(undefined);
+    const near = searchNear(kind, value).catch(() => undefined);
+    nears.set(key, { near, readMs: nowMs() });
+    return near;
+  };
+  const searchNear = async (kind: CrosswalkKind, value: string): Promise<NearName | undefined> => {
+    const names = candidatesFor(value);
+    const bucketsFor = (name: string) => crosswalkSources.map((source) => bucketOf(kind, source, name));
+    const found = await table?.namesIn(names.flatMap(bucketsFor));
+    return nearestOf(
+      value,
+      names.filter((name) => bucketsFor(name).some((bucket) => found?.get(bucket)?.has(name))),
+    );
+  };
+
   const unknown = async (sisId: SisId): Promise<MessageFailure> => {
     const kind = kindOf[sisId.field];
     if (kind === undefined || table === undefined) return noCrosswalk(sisId);
-    return unknownName(sisId, { kind, fills: await table.fills().catch(() => undefined) });
+    const fills = table.fills().catch(() => undefined);
+    return unknownName(sisId, { kind, fills: await fills, near: await nearTo(kind, sisId.value) });
   };
 
   return {
@@ -154,7 +179,15 @@ const gradeObjectIdIn = async (
   const all = await lists.of(orgUnitId, asked, (listed) => idsIn(listed).length === 1);
   return (
     onlyOne(sisId, meaningOfAll(idsIn(all))) ??
-    raise(unknownGradeObject(sisId, { orgUnitId, listed: all.length }))
+    raise(
+      unknownGradeObject(sisId, {
+        ...{ orgUnitId, listed: all.length },
+        near: nearestOf(
+          sisId.value,
+          all.map(({ Name }) => Name),
+        ),
+      }),
+    )
   );
 };
 

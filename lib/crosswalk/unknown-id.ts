@@ -2,6 +2,7 @@ import { MessageFailure } from '../message/failure.ts';
 import { ownText, type SafeText, safe, safeList } from '../message/safe-text.ts';
 import { formerNamesField, type SisId } from '../message/sis-ids.ts';
 import { type CrosswalkKind, type CrosswalkSource, crosswalkSources } from './kinds.ts';
+import { differenceText, type NearName, ruleFor } from './near-names.ts';
 import type { Filled } from './table.ts';
 
 /** An id of the SIS for a letter, and never for logs: it may name a person. */
@@ -12,6 +13,16 @@ export const detailOf = ({ field, value, formerly = [] }: SisId): string => {
 
 const unknownId = (sisId: SisId, message: SafeText, remedy: string): MessageFailure =>
   new MessageFailure('unknown-id', message, { detail: detailOf(sisId), remedy });
+
+/** Logs get how it differs, and not the name: that may be a person's. */
+const nearText = (near: NearName | undefined): SafeText =>
+  near === undefined ? safe`` : safe`, but one that differs ${differenceText(near.differs)}`;
+
+const nearRemedy = (knower: string, near: NearName | undefined): string => {
+  if (near === undefined) return '';
+  const rule = ruleFor(near.differs);
+  return `${knower} knows ${near.name}, which differs ${differenceText(near.differs)}. If that is meant, have the name corrected where it comes from${rule === undefined ? '' : ` (by a mapping: ${rule})`}. `;
+};
 
 const correctIt = 'If it is wrong, correct the message (`sis-relay letters edit`).';
 
@@ -25,7 +36,15 @@ export const noCrosswalk = (sisId: SisId): MessageFailure =>
 /** `fills`: when the sources were last filled; undefined if that could not be read, which is no failure beside this one. */
 export const unknownName = (
   sisId: SisId,
-  { kind, fills }: { kind: CrosswalkKind; fills: ReadonlyMap<string, Filled> | undefined },
+  {
+    kind,
+    fills,
+    near,
+  }: {
+    kind: CrosswalkKind;
+    fills: ReadonlyMap<string, Filled> | undefined;
+    near: NearName | undefined;
+  },
 ): MessageFailure => {
   const filled = (source: CrosswalkSource): SafeText => {
     const { filledMs } = fills?.get(`${kind}/${source}`) ?? {};
@@ -37,20 +56,20 @@ export const unknownName = (
   );
   return unknownId(
     sisId,
-    safe`The crosswalk does not know this data.${sisId.field}${fills ? safe`. It has names from ${sources}` : ''}`,
-    `Look the name up: \`sis-relay crosswalk show ${optionOf[kind]} <name>\`. If it is right, add it on the platform or in the university’s file. The next fill learns it; \`sis-relay crosswalk fill\` fills now. ${correctIt}`,
+    safe`The crosswalk does not know this data.${sisId.field}${nearText(near)}${fills ? safe`. It has names from ${sources}` : ''}`,
+    `${nearRemedy('The crosswalk', near)}Look the name up: \`sis-relay crosswalk show ${optionOf[kind]} <name>\`. If it is right, add it on the platform or in the university’s file. The next fill learns it; \`sis-relay crosswalk fill\` fills now. ${correctIt}`,
   );
 };
 
 export const unknownGradeObject = (
   sisId: SisId,
-  { orgUnitId, listed }: { orgUnitId: number; listed: number },
+  { orgUnitId, listed, near }: { orgUnitId: number; listed: number; near: NearName | undefined },
 ): MessageFailure => {
   const fields = safe`data.${sisId.field}${sisId.formerly ? safe` or data.${formerNamesField}` : ''}`;
   return unknownId(
     sisId,
-    safe`None of the ${listed} grade objects of org unit ${orgUnitId} has the name in ${fields}`,
-    `If the name is right, find the message that was to create or rename the grade object (\`sis-relay letters list --org-unit ${orgUnitId}\`, \`sis-relay waiting list --org-unit ${orgUnitId}\`) and have it done, or give the grade object this name on the platform. ${correctIt}`,
+    safe`None of the ${listed} grade objects of org unit ${orgUnitId} has the name in ${fields}${nearText(near)}`,
+    `${nearRemedy('The platform', near)}If the name is right, find the message that was to create or rename the grade object (\`sis-relay letters list --org-unit ${orgUnitId}\`, \`sis-relay waiting list --org-unit ${orgUnitId}\`) and have it done, or give the grade object this name on the platform. ${correctIt}`,
   );
 };
 

@@ -54,6 +54,7 @@ type Services = Pick<SnapshotServices, 'integrations'> & {
   limits: Pick<SnapshotServices['limits'], 'eventsPerPart' | 'compareMs'>;
   onProgress?: OnProgress;
   isTrial?: boolean;
+  takeSample?: Comparison['takeSample'];
   /** Called with the snapshot's id once its content is known: what follows may end the process. */
   onId?(id: string): Promise<void>;
 };
@@ -264,6 +265,7 @@ const compareWith = async (
     ...{ saidMs: undefined, passedNames: undefined },
     stateBefore: last && stateKey(last.id),
     isTrial: services.isTrial ?? false,
+    takeSample: services.takeSample,
   };
   await prepareSets(comparison);
   const packed = last && (await store.open(stateKey(last.id)));
@@ -372,7 +374,7 @@ const outcomeOf = async (
   }
   const opened = ended
     ? emptyPackage(folder, ended, settings)
-    : await openPackage(path, folder, progress.onRead);
+    : await openPackage(path, folder, { onRead: progress.onRead, cells: settings.cells });
   return await compareOneRoster(opened, comparison, last).finally(() => opened.close());
 };
 

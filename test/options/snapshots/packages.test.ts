@@ -175,6 +175,67 @@ describe('a package as others write it', () => {
     expect(read.sent).toEqual(['BIO ada 110', 'BIO tess 109']);
     expect(read.report).toEqual(['"enrollments.csv","4","beginDate","must be a day such as 2026-09-01"']);
   });
+
+  test('begins and ends its days at the university’s midnight, once the settings name its time zone', async () => {
+    // It is dropped at 02:00 in UTC: in New York it is still the evening before.
+    const days = (begin: string, end: string, more: Rows = []) => {
+      const content = standardTables('bulk');
+      const enrollments = (content.enrollments ?? []).map((row) => ({
+        ...row,
+        beginDate: begin,
+        endDate: end,
+      }));
+      return filesOf(
+        { ...content, enrollments, ...(more.length > 0 && { results: more }) },
+        { version: '1.2', mode: 'bulk' },
+      );
+    };
+    const items = ['BIO Essay 100', 'BIO Essay ada 17'].map((each) => each.replace('100', '20'));
+    const roles = ['BIO ada 110', 'BIO tess 109'];
+    const there = { cells: { timeZone: 'America/New_York' } };
+    const { drop, set } = newImporter(there);
+    expect((await drop(days('2026-11-02', ''))).sent).toEqual(items);
+    // The same day once more, a night later.
+    expect((await drop(days('2026-11-02', ''))).sent).toEqual(roles);
+    set({});
+    expect((await drop(days('2026-01-01', '2026-11-03'))).sent).toEqual(
+      roles.map((each) => `no ${each.replace(/ \d+$/, '')}`),
+    );
+    set(there);
+    expect((await drop(days('2026-01-01', '2026-11-04'))).sent).toEqual(roles);
+    // Midnight in New York as programs write it, and the day that others mean by midnight in UTC.
+    expect((await drop(days('2026-11-06T05:00:00Z', ''))).record.rows?.['enrollments.csv']).toEqual({
+      outsideDates: 2,
+    });
+    expect((await drop(days('2026-11-06T05:00:00Z', ''))).sent).toEqual(roles);
+    expect((await drop(days('2026-11-07T00:00:00Z', ''))).sent).toEqual([]);
+  });
+
+  test('has protected values, decimal commas and names in another case, once the settings say so', async () => {
+    const protectedIn = (text: string) =>
+      text
+        .replaceAll(/"((?:c|u|l|k|e|r)-\d)"/g, '="$1"')
+        .replaceAll('"ada"', '="#Ada"')
+        .replaceAll('"17"', '"17,5"');
+    const files = Object.entries(standard()).map(([name, text]) => [
+      name,
+      name === 'manifest.csv' ? text : protectedIn(text),
+    ]);
+    const content = Object.fromEntries(files);
+    const { drop, set } = newImporter({ cells: { strip: ['formula'] } });
+    const first = await drop(content);
+    expect(first.report.join()).toMatch(
+      /"score","has a comma\. If that is a decimal comma, set ""decimal"": "",""/,
+    );
+    set({
+      ...{ cells: { strip: ['formula'], decimal: ',' }, orgUnitCode: { from: '{classCode}', case: 'lower' } },
+      user: { field: 'userName', column: 'username', strip: ['hash'], case: 'lower' },
+    });
+    const read = await drop(content);
+    expect(read.sent.filter((each) => !each.startsWith('no '))).toEqual([
+      ...['bio Essay 20', 'bio Essay ada 17.5', 'bio ada 110', 'bio tess 109'],
+    ]);
+  });
 });
 
 test.each<[string, () => Record<string, string | Buffer>, string]>([

@@ -5,6 +5,7 @@ import type { PassedNames } from '../state/passed-names.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
 import type { SnapshotNow } from '../state/snapshots-now.ts';
 import type { ComparisonStore } from '../state/store.ts';
+import type { Sample } from './sample.ts';
 
 /** A file has everything (`bulk`) or only what changed (`delta`); absent: nothing of it has changed. */
 export type Mode = 'bulk' | 'delta' | 'absent';
@@ -47,6 +48,8 @@ export type Comparison = {
   store: Pick<ComparisonStore, 'etagOf' | 'open' | 'keysUnder' | 'readJsonIfAny'>;
   /** A trial: the import's events and state are not written. */
   isTrial: boolean;
+  /** Receives what the settings make of the first rows; undefined: nobody looks at it. */
+  takeSample: ((sample: Sample) => void) | undefined;
   /** A file of this name was accepted before. */
   hasBefore: boolean;
   /** The accepted state is of version 1.0, which did not keep what names stood for. */

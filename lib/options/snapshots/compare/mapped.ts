@@ -29,7 +29,8 @@ import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
 import { type Comparison, nameMovesBy, separator } from './comparison.ts';
 import { settleEnrollments } from './others.ts';
-import { statementsIn } from './statements.ts';
+import { sampleOfTable } from './sample.ts';
+import { statementsIn, timeZoneOf } from './statements.ts';
 import { compareWanted, countWanted, eventOf, writeChanges, writeState } from './wanted.ts';
 
 const sql = statementsIn('mapped');
@@ -69,8 +70,10 @@ export const compareMapped = async (
   await sets.run(sql('add_damaged'), [file]);
   const removing = mapping.messages.flatMap(({ removed }, at) => (removed ? [kindOf(at)] : []));
   await sets.run(`SET VARIABLE removing_kinds = string_split($1, ',')`, [removing.join(',')]);
-  for (const name of ['tables', 'macros']) await sets.run(sql(name));
+  for (const statement of [timeZoneOf(mapping.cells), sql('tables'), sql('macros')])
+    await sets.run(statement);
   const withoutMessage = await readRows(table, context);
+  comparison.takeSample?.(await sampleOfTable(sets, file));
   await sets.run(sql('name_claims'));
   comparison.nameMoves = await nameMovesBy(sets, sql('count_moves'));
   const [latest] = (await sets.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];

@@ -1,3 +1,4 @@
+import { dayAt } from '../../../delivery/mapping/times.ts';
 import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
 import type { Table } from '../../../runtime/files/tables/table.ts';
 import { readNames } from '../package/names.ts';
@@ -10,7 +11,8 @@ import { type UserField, userField } from '../package/settings-file.ts';
 import { type Comparison, nameMovesBy } from './comparison.ts';
 import { loadItems, settleLineItems } from './line-items.ts';
 import { settleEnrollments } from './others.ts';
-import { constants, hasRows, statementsIn } from './statements.ts';
+import { sampleOfExport } from './sample.ts';
+import { constants, hasRows, statementsIn, timeZoneOf } from './statements.ts';
 import {
   type CheckedValue,
   compareWanted,
@@ -47,7 +49,9 @@ export const compareExport = async (
   await prepare(comparison, lastField);
   refuseDoubled(await sets.all<[string, number]>(ofAccepted('count_doubled')), comparison);
   const users = await readNames(reading);
+  comparison.takeSample?.(await sampleOfExport(sets, field));
   const items = await openFile(reading, 'lineItems');
+  await readNumbersOf(items, comparison);
   await settleLineItems(items, modes.lineItems, comparison);
   await loadAccepted(comparison);
   await sets.run(ofNames('find_moves'));
@@ -82,11 +86,12 @@ const prepare = async ({ sets, settings, droppedMs }: Comparison, lastField: Use
   await sets.run(
     constants({
       last_user_field: lastField,
-      date_order: settings.dateOrder ?? '',
+      date_order: settings.cells.dateOrder ?? '',
       default_maximum: settings.resultValueMax && String(settings.resultValueMax),
-      export_day: new Date(droppedMs).toISOString().slice(0, 10),
+      export_day: dayAt(droppedMs, settings.cells.timeZone),
     }),
   );
+  await sets.run(timeZoneOf(settings.cells));
   await prepareData(sets, settings.user.field);
   for (const statement of [
     ofExport('kinds'),
@@ -101,6 +106,15 @@ const prepare = async ({ sets, settings, droppedMs }: Comparison, lastField: Use
     'roles',
     roles.map(([role, id]) => [role, String(id)]),
   );
+};
+
+/** Programs that write semicolons write a decimal comma. */
+const readNumbersOf = async (
+  table: Table | undefined,
+  { sets, settings: { cells } }: Comparison,
+): Promise<void> => {
+  const sign = cells.decimal ?? (table?.delimiter === ';' ? 'either' : '.');
+  await sets.run(`CREATE OR REPLACE MACRO decimal_sign() AS '${sign}'`);
 };
 
 const noUser = JSON.stringify(
@@ -240,7 +254,9 @@ const resultColumns = {
 const readResults = async (reading: Reading): Promise<void> => {
   const { comparison, given } = reading;
   const { sets } = comparison;
-  await viewRows(sets, await openFile(reading, 'results'), { columns: resultColumns });
+  const table = await openFile(reading, 'results');
+  await readNumbersOf(table, comparison);
+  await viewRows(sets, table, { columns: resultColumns });
   await claim(reading, 'results', ofResults);
   if (comparison.hasBefore) await sets.run(ofResults('remember_rows'));
   if (await hasRows(sets, `refused_rows WHERE kind_name = 'results'`))

@@ -38,5 +38,9 @@ export const constants = (values: Readonly<Record<string, string | number | bool
     )
     .join(';\n');
 
+/** Where days and times without an offset from UTC are meant. */
+export const timeZoneOf = ({ timeZone = 'UTC' }: { timeZone?: string | undefined }): string =>
+  `CREATE OR REPLACE MACRO time_zone() AS ${quotedText(timeZone)}`;
+
 export const hasRows = async (sets: SetEngine, from: string): Promise<boolean> =>
   (await sets.row<[number]>(`SELECT EXISTS (FROM ${from})`))?.[0] === 1;

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import { ruleMacros } from '../../../delivery/mapping/cell-rules.ts';
 import { outdatedAfterDays } from '../../../message/retention.ts';
 import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
 import { inFormOfState, type StateRows, stateColumns } from '../state/state-rows.ts';
@@ -19,7 +20,7 @@ const ofMessages = statementsIn('messages');
 export const cellMacros = ofSchema('cell_macros');
 
 export const createSets = async (sets: SetEngine): Promise<void> => {
-  for (const statement of [stateColumns, cellMacros, ofSchema('tables'), ofSchema('macros')])
+  for (const statement of [stateColumns, ruleMacros, cellMacros, ofSchema('tables'), ofSchema('macros')])
     await sets.run(statement);
 };
 

@@ -4,6 +4,7 @@ import { copyFile, open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
+import type { Sample } from '../compare/sample.ts';
 import { examine } from '../examine.ts';
 import type { OnProgress } from '../progress.ts';
 import { snapshotsPrefix } from '../request.ts';
@@ -25,7 +26,13 @@ type Here = {
 };
 
 /** What an import would do with the file, and what it was compared with. */
-export type ComparedHere = { record: SnapshotRecord; against: string | undefined; reasons: string[] };
+export type ComparedHere = {
+  record: SnapshotRecord;
+  against: string | undefined;
+  reasons: string[];
+  /** Undefined: no row was read. */
+  sample: Sample | undefined;
+};
 
 /** Nothing is sent in parts. */
 const limits = { eventsPerPart: 10_000 };
@@ -44,6 +51,10 @@ export const compareHere = async ({
   onProgress,
 }: Here): Promise<ComparedHere> => {
   const records: SnapshotRecord[] = [];
+  let sample: Sample | undefined;
+  const takeSample = (taken: Sample): void => {
+    sample = taken;
+  };
   const local: ComparisonStore = {
     ...store,
     // Objects in the bucket are read. What an import would write there stays on this machine, or is dropped.
@@ -65,14 +76,17 @@ export const compareHere = async ({
   const examined = await examine(
     { key: keyOf(file), etag: '', droppedMs: Date.now(), ...(isEnd && { isEnd }) },
     {
-      services: { store: local, integrations, limits, isTrial: true, ...(onProgress && { onProgress }) },
+      services: {
+        ...{ store: local, integrations, limits, isTrial: true, takeSample },
+        ...(onProgress && { onProgress }),
+      },
       startedAt: new Date().toISOString(),
     },
   );
   const record = records.at(-1);
   if (examined.is === 'over' || record === undefined)
     throw new RefusedError('message' in examined ? examined.message : 'There is no record of it');
-  return { record, against: examined.against, reasons: examined.reasons };
+  return { record, against: examined.against, reasons: examined.reasons, sample };
 };
 
 /** An empty bucket. */

@@ -4,6 +4,7 @@ import { bucketOf } from '../../../stage/audit-log.ts';
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
+import type { Sample } from '../compare/sample.ts';
 import { mappingKeysOf } from '../package/mapping-file.ts';
 import { settingsKey } from '../package/settings-file.ts';
 import type { OnProgress } from '../progress.ts';
@@ -23,6 +24,8 @@ export type SnapshotDiff = Pick<
   /** Why nothing would be sent without an approval. */
   reasons: string[];
   refusedRows: RefusedRow[];
+  /** What the first rows give, and which names the platform does not have. */
+  sample: Sample | undefined;
 };
 
 /** A table is compared with the last one of its name. */
@@ -65,7 +68,7 @@ export const diffSnapshot = async (
   const takeReport = async (path: string): Promise<void> => {
     refusedRows = await firstRows(createReadStream(path));
   };
-  const { record, against, reasons } = await compareHere({
+  const { record, against, reasons, sample } = await compareHere({
     ...{ file, store, integrations, texts, takeReport, onProgress },
   }).catch((error: unknown) => {
     if (!(error instanceof RefusedError)) throw error;
@@ -77,7 +80,7 @@ export const diffSnapshot = async (
   });
   const { counts, byKind, of, removals, lostColumns, rows, unknownRoles } = record;
   return {
-    ...{ counts, byKind, of, against, reasons, refusedRows },
+    ...{ counts, byKind, of, against, reasons, refusedRows, sample },
     ...{ ...(removals && { removals }), ...(lostColumns && { lostColumns }) },
     ...{ ...(rows && { rows }), ...(unknownRoles && { unknownRoles }) },
   };

@@ -56,7 +56,7 @@ export type ValueCounts = {
   others: number;
 };
 
-export type DateOrder = NonNullable<SnapshotSettings['dateOrder']>;
+export type DateOrder = NonNullable<SnapshotSettings['cells']['dateOrder']>;
 
 export type DateForm = {
   column: string;

@@ -91,7 +91,7 @@ type Looking = { folder: string; signal: AbortSignal | undefined; onProgress: On
 
 const look = async (file: string, { folder, signal, onProgress }: Looking) => {
   const progress = createProgress(onProgress, usualStatements);
-  const given = await openPackage(file, folder, progress.onRead).catch((error: unknown) => {
+  const given = await openPackage(file, folder, { onRead: progress.onRead }).catch((error: unknown) => {
     if (!(error instanceof UnusableFile)) throw error;
     throw new RefusedError(
       `${basename(file)} cannot be imported: ${error.message}. Pass a package as the student system exports it.`,

@@ -1,3 +1,4 @@
+import { ruledSql, type ValueRules } from '../../../delivery/mapping/cell-rules.ts';
 import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { statementsIn } from '../compare/statements.ts';
 import { UnusableSnapshot } from '../unusable.ts';
@@ -17,6 +18,7 @@ type Named = {
   setting: string;
   key: string;
   parts: NamePart[];
+  rules: ValueRules;
 };
 
 /** Fills the table `names`, and what else `names.sql` makes of it. Returns the table of users. */
@@ -27,11 +29,11 @@ export const readNames = async (reading: Reading): Promise<Table | undefined> =>
   await sets.run(sql('tables'));
   const classes: Named = {
     ...{ name: 'classes', type: 'class', setting: orgUnitCode, parts: namePartsIn(orgUnitCode) ?? [] },
-    key: '"orgUnitCode": "sourcedId"',
+    ...{ key: '"orgUnitCode": "sourcedId"', rules: settings.orgUnitRules },
   };
   const users: Named = {
     ...{ name: 'users', type: 'user', setting: user.column, parts: namePartsIn(user.column) ?? [] },
-    key: `"user": { "field": "${user.field}", "column": "sourcedId" }`,
+    ...{ key: `"user": { "field": "${user.field}", "column": "sourcedId" }`, rules: user },
   };
   let table: Table | undefined;
   for (const named of [classes, users]) {
@@ -71,7 +73,7 @@ const links: Record<LinkedRow, { file: FurtherName; columns: readonly string[] }
 };
 
 const addNamed = async (table: Table, named: Named, reading: Reading): Promise<void> => {
-  const { name, parts, setting } = named;
+  const { name, parts, setting, rules } = named;
   const { sets } = reading.comparison;
   const own: Record<string, string> = {};
   for (const [place, part] of parts.entries())
@@ -88,7 +90,8 @@ const addNamed = async (table: Table, named: Named, reading: Reading): Promise<v
   const cells: string[] = [];
   const pieces = parts.map((part, place) => {
     if ('text' in part) return `$${texts.push(part.text) + 2}`;
-    const cell = part.of === 'itself' ? `trimmed(r.v${place})` : `coalesce(l${place}.value, '')`;
+    const written = part.of === 'itself' ? `trimmed(r.v${place})` : `coalesce(l${place}.value, '')`;
+    const cell = ruledSql(written, rules);
     cells.push(cell);
     return cell;
   });

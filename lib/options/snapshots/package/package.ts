@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { type FileRules, ruledSql } from '../../../delivery/mapping/cell-rules.ts';
 import { readTable, type Table } from '../../../runtime/files/tables/table.ts';
 import { delimiterOf, type FileName, type FurtherName, fileNames, manifestOf } from './manifest.ts';
 import { openZip } from './zip.ts';
@@ -11,7 +12,11 @@ const wanted = new Set(['manifest', ...fileNames].map((name) => `${name}.csv`.to
 type OnRead = (bytes: number, of: number) => void;
 
 /** Opens an export of OneRoster, in any form that an SIS writes: a zip from the bucket. Writes what it reads into the folder. @throws UnusableSnapshot */
-export const openPackage = async (path: string, folder: string, onRead?: OnRead) => {
+export const openPackage = async (
+  path: string,
+  folder: string,
+  { onRead, cells = {} }: { onRead?: OnRead; cells?: FileRules } = {},
+) => {
   const files = await openZip(path, (name) => wanted.has(name.toLowerCase()));
   try {
     const manifest = await manifestOf(files, folder);
@@ -36,7 +41,11 @@ export const openPackage = async (path: string, folder: string, onRead?: OnRead)
       read: async (name: FileName | FurtherName, required: readonly string[] = []): Promise<Table> => {
         closing.signal.throwIfAborted();
         const file = `${name}.csv`;
-        const options = { file, required, delimiterIn: delimiterOf };
+        const options = {
+          ...{ file, required },
+          delimiterIn: (header: string) => cells.separator ?? delimiterOf(header),
+          ...(cells.strip && { readCell: (cell: string) => ruledSql(cell, { strip: cells.strip }) }),
+        };
         const table = readTable(piecesOf(file), join(folder, file), options);
         reading.add(table);
         return await table;

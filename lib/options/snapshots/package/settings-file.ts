@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { fileRules, valueRules } from '../../../delivery/mapping/cell-rules.ts';
+import { templateParts } from '../../../delivery/mapping/template.ts';
 import { platformId } from '../../../message/message.ts';
 
 /** The settings of a university for its exports: `snapshot-settings.json` in the bucket. */
@@ -20,13 +22,14 @@ const name = z
 export const snapshotSettings = z
   .strictObject({
     /** The codes of the platform’s org units: a column of classes.csv, or a template over those of the class, its course, term and school. */
-    orgUnitCode: name.default('classCode'),
+    orgUnitCode: z.union([name, z.strictObject({ from: name, ...valueRules })]).default('classCode'),
     user: z
       .strictObject({
         /** The platform's field that identifies users. */
         field: userField,
         /** The column of users.csv for it, or a template over those of the user and the user’s school. */
         column: name,
+        ...valueRules,
       })
       .default({ field: 'userName', column: 'username' }),
     /** By the role words of enrollments.csv, the platform’s role ids. */
@@ -36,8 +39,10 @@ export const snapshotSettings = z
      * lecture who assists in the lab, the first of these counts.
      */
     roleOrder: z.array(z.string()).default([]),
-    /** Which number comes first in a date such as 1/05/2023. Without it, such a date is not read. */
-    dateOrder: z.enum(['day-month-year', 'month-day-year']).optional(),
+    /** How all cells are read. */
+    cells: fileRules.default({}),
+    /** As in `cells`, where 1.0.0 did not have it. */
+    dateOrder: fileRules.shape.dateOrder,
     /** The maximum for line items without one. Without this setting, they are not sent. */
     resultValueMax: z.number().positive().optional(),
     /**
@@ -63,6 +68,13 @@ export const snapshotSettings = z
   .refine(({ roles, roleOrder }) => roleOrder.every((role) => roles[role] !== undefined), {
     path: ['roleOrder'],
     error: 'must name only roles that "roles" has',
+  })
+  .transform(({ orgUnitCode, dateOrder, cells, ...others }) => {
+    const { from, ...orgUnitRules } = typeof orgUnitCode === 'string' ? { from: orgUnitCode } : orgUnitCode;
+    return {
+      ...{ ...others, orgUnitCode: from, orgUnitRules },
+      cells: { ...cells, dateOrder: cells.dateOrder ?? dateOrder },
+    };
   });
 
 export type SnapshotSettings = z.output<typeof snapshotSettings>;
@@ -89,19 +101,12 @@ export type LinkedRow = (typeof linkedRows)[number];
 /** A text, or a column of the row itself or of a row that it names. */
 export type NamePart = { text: string } | { of: LinkedRow | 'itself'; column: string };
 
-/**
- * The parts of a name: `classCode` is one column, `{course.courseCode}-{term.title}` is two columns and the text between them.
- * undefined: its braces are not in pairs, or it has no column.
- */
-export const namePartsIn = (setting: string): NamePart[] | undefined => {
-  if (!/[{}]/.test(setting)) return [{ of: 'itself', column: setting }];
-  const pieces = setting.match(/\{[^{}]+\}|[^{}]+/g) ?? [];
-  const parts = pieces.map((piece) =>
-    piece.startsWith('{') ? columnIn(piece.slice(1, -1).trim()) : { text: piece },
-  );
-  const columns = parts.flatMap((part) => ('column' in part ? part.column : []));
-  return pieces.join('') === setting && columns.length > 0 && !columns.includes('') ? parts : undefined;
-};
+/** The parts of a name, as in `{course.courseCode}-{term.title}`. */
+export const namePartsIn = (setting: string): NamePart[] | undefined =>
+  templateParts(setting)?.map((part) => {
+    if ('text' in part) return part;
+    return /[{}]/.test(setting) ? columnIn(part.column) : { of: 'itself', column: part.column };
+  });
 
 /** A column's own name may have a dot, as those of `metadata.` do. */
 const columnIn = (name: string): NamePart => {

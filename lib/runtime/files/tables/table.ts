@@ -22,6 +22,8 @@ export type Table = {
   damaged: DamagedRow[];
   /** Whether some cell has a sign that `inOneLine` replaces. */
   hasMarks: boolean;
+  /** How each cell is read: an expression over the cell as it is written. */
+  readCell: (cell: string) => string;
 };
 
 type ScanOptions = {
@@ -35,7 +37,7 @@ type ScanOptions = {
   maxRecordBytes?: number;
 };
 
-type TableOptions = ScanOptions & { required?: readonly string[] };
+type TableOptions = ScanOptions & { required?: readonly string[]; readCell?: Table['readCell'] };
 
 const maxColumns = 1_000;
 /** A person cannot correct more by hand, and memory is bounded. */
@@ -221,7 +223,12 @@ type Head = TableOptions & { delimiter: string; path: string };
 /** A spreadsheet may have protected it, too. */
 const plainName = (text: string): string => text.trim().replace(/^="(.*)"$/, '$1');
 
-const tableOf = (columns: string[], { file, required = [], delimiter, path }: Head): Table => {
+const asWritten: Table['readCell'] = (cell) => cell;
+
+const tableOf = (
+  columns: string[],
+  { file, required = [], delimiter, path, readCell = asWritten }: Head,
+): Table => {
   if (columns.length > maxColumns)
     throw new UnusableFile(`${file} has more than ${maxColumns} columns. Export fewer`);
   const places = new Map<string, number>();
@@ -237,7 +244,7 @@ const tableOf = (columns: string[], { file, required = [], delimiter, path }: He
   if (missing.length > 0)
     throw new UnusableFile(`${file} has no column ${missing.join(' and no column ')}. Export it, too`);
   const at = (column: string): number => places.get(column.toLowerCase()) ?? -1;
-  return { path, delimiter, columns, at, rows: 0, damaged: [], hasMarks: false };
+  return { path, delimiter, columns, at, rows: 0, damaged: [], hasMarks: false, readCell };
 };
 
 /** The cells of a row whose quotation marks were checked. `="…"` is a cell, too: a spreadsheet then leaves its text as it is. */
@@ -312,7 +319,7 @@ const cellAt = (place: number): string =>
  * it. A cell that is empty without quotation marks is NULL, as is one of a column that the file does not have. `path`: its path, as SQL.
  */
 export const rowsOf = (
-  { at, columns, delimiter, hasMarks }: Table,
+  { at, columns, delimiter, hasMarks, readCell }: Table,
   names: Readonly<Record<string, string>>,
   path = '$1',
 ): string => {
@@ -321,7 +328,8 @@ export const rowsOf = (
   );
   const cells = Object.entries(names).map(([name, column]) => {
     const place = at(column);
-    return `${place < 0 ? 'NULL::VARCHAR' : hasMarks ? cellAt(place + 1) : `c${place + 1}`} AS ${quotedName(name)}`;
+    if (place < 0) return `NULL::VARCHAR AS ${quotedName(name)}`;
+    return `${readCell(hasMarks ? cellAt(place + 1) : `c${place + 1}`)} AS ${quotedName(name)}`;
   });
   return `SELECT ${['c0 AS line', ...cells].join(', ')}
     FROM read_csv(${path}, auto_detect = false, header = false, delim = ${quotedText(delimiter)}, quote = '"', escape = '"',

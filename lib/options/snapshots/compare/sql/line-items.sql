@@ -38,14 +38,14 @@ CREATE MACRO org_unit_to_send(org_unit_code, org_unit_ref) AS
 CREATE MACRO new_object(id) AS id || chr(31) || snapshot_number();
 CREATE OR REPLACE TABLE read_rows AS
   SELECT r.line, r.id, CASE WHEN is_id(r.id) THEN r.id ELSE '#' || r.line END AS source_row, r.title, r.class_source_id,
-    number_in(r.max_points) AS max_points, r.status, c.ref AS org_unit_ref, c.name AS org_unit_code,
+    number_of(r.max_points) AS max_points, r.status, c.ref AS org_unit_ref, c.name AS org_unit_code,
     CASE WHEN NOT is_id(r.id) THEN ['sourcedId', 'is not an id']
       WHEN is_gone(r.status) THEN NULL
       WHEN r.status NOT IN ('', 'active') THEN problem_of_status()
       WHEN coalesce(r.title, '') = '' OR has_control(r.title) THEN ['title', 'must be one line, and not empty']
       WHEN r.max_points = '' THEN ['resultValueMax',
         'is empty. To give such line items a maximum, set "resultValueMax": 100 in snapshot-settings.json', 'withoutMaximum']
-      WHEN number_in(r.max_points) IS NULL THEN ['resultValueMax', 'must be a number such as 100 or 7.5']
+      WHEN number_of(r.max_points) IS NULL THEN problem_of_number('resultValueMax', r.max_points)
       WHEN c.id IS NULL THEN ['classSourcedId', 'names no row of classes.csv', 'notInPackage']
       WHEN c.problem IS NOT NULL THEN ['classSourcedId', c.problem, c.fate] END AS problem
   FROM (

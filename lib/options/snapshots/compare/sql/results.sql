@@ -30,7 +30,7 @@ CREATE TABLE read_rows AS
           THEN problem_of_day('dateLastModified', r.changed, 'must be a time such as 2026-01-31T09:30:00Z')
         WHEN r.object IS NULL THEN ['lineItemSourcedId', 'names no line item that can be used', 'notInPackage']
         WHEN user_problem IS NOT NULL THEN ['studentSourcedId', user_problem, user_fate]
-        WHEN points IS NULL AND r.score <> '' THEN ['score', 'must be a number such as 100 or 7.5']
+        WHEN points IS NULL AND r.score <> '' THEN problem_of_number('score', r.score)
         WHEN r.score = '' AND r.words = '' THEN ['score', 'is empty, and textScore is empty, too']
         WHEN r.score = '' AND has_control_in_text(r.words) THEN ['textScore', 'has control characters']
         WHEN has_control_in_text(r.comments) THEN ['comment', 'has control characters'] END AS problem
@@ -39,7 +39,7 @@ CREATE TABLE read_rows AS
         CASE WHEN changed <> '' AND instant IS NULL THEN clock_in(changed) END AS clock
       FROM (
         SELECT r.*, i.object, is_known_or_id(i.id IS NOT NULL, r.item_source_id) AS has_item,
-          is_known_or_id(user_problem IS NULL, r.user_source_id) AS has_user, number_in(score) AS points, instant_in(changed) AS instant
+          is_known_or_id(user_problem IS NULL, r.user_source_id) AS has_user, number_of(score) AS points, instant_in(changed) AS instant
         FROM with_user_names('results_read') r LEFT JOIN items i ON i.id = r.item_source_id AND NOT i.is_in_doubt)) r);
 DROP TABLE results_read;
 CREATE OR REPLACE VIEW known_places AS SELECT id, object AS name, org_unit_code AS course FROM items;

@@ -18,13 +18,18 @@ CREATE MACRO is_known_or_id(is_known, id) AS CASE WHEN is_known THEN true ELSE i
 CREATE MACRO slip_of(id) AS lower(trimmed(id));
 CREATE MACRO problem_of_slip(column_name) AS
   [column_name, 'differs from an id of the package by a space or by upper and lower case alone'];
-CREATE MACRO time_of_day() AS '([T ][0-9:.]+ ?([AaPp][Mm])?(Z|[+-][0-9]{2}:?[0-9]{2})?)?';
+CREATE MACRO time_of_day() AS '([T ][0-9:.]+ ?([AaPp][Mm])?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?';
 CREATE MACRO can_be_two_days(x) AS regexp_full_match(x, '[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}' || time_of_day());
+-- The day in the time zone of an instant that is elsewhere on another day, as 2026-08-31T22:00:00Z is midnight in Berlin. Many systems write
+-- midnight in UTC for a day.
+CREATE MACRO day_there(x) AS
+  CASE WHEN time_zone() <> 'UTC' AND NOT regexp_matches(x, '[T ]00:00(:00([.]0+)?)?[^0-9:.]')
+    THEN left(CAST(make_timestamp(clock_ms(instant_in(x)) * 1000) AS VARCHAR), 10) END;
 -- Casting a day to and fro is faster than matching it.
 CREATE MACRO day_of(x) AS CASE
   WHEN strlen(x) = 10 AND CAST(TRY_CAST(x AS DATE) AS VARCHAR) = x THEN x
   WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}' || time_of_day())
-    THEN CASE WHEN TRY_CAST(left(x, 10) AS DATE) IS NOT NULL THEN left(x, 10) END
+    THEN CASE WHEN TRY_CAST(left(x, 10) AS DATE) IS NOT NULL THEN coalesce(day_there(x), left(x, 10)) END
   WHEN date_order() <> '' AND can_be_two_days(x)
     THEN CAST(TRY_CAST(regexp_replace(x, '^([0-9]+)[./-]([0-9]+)[./-]([0-9]{4}).*$',
       CASE WHEN date_order() = 'day-month-year' THEN '\3-\2-\1' ELSE '\3-\1-\2' END) AS DATE) AS VARCHAR) END;
@@ -33,16 +38,29 @@ CREATE MACRO problem_of_day(column_name, x, otherwise) AS
   CASE WHEN date_order() = '' AND can_be_two_days(x) THEN [column_name, 'can be two days, as 1/05/2023 can. '
       || 'Set "dateOrder" to "day-month-year" or "month-day-year" in snapshot-settings.json', 'twoReadings']
     ELSE [column_name, otherwise] END;
--- The time of a cell. It may be a day alone, which stands for its beginning. The standard has times in UTC. instant: the result of instant_in;
--- day: its day; clock: its time of day in other notations. They are columns, because an expression that repeats itself takes long to plan.
+-- The time of a cell. It may be a day alone, which stands for its beginning. The standard has times in UTC, and a setting another zone.
+-- instant: the result of instant_in; day: its day; clock: its time of day in other notations. They are columns, because an expression that
+-- repeats itself takes long to plan.
 CREATE MACRO clock_in(x) AS
-  regexp_extract(x, '[T ]([0-9]{1,2}):([0-9]{2})(:[0-9]{2}(?:[.][0-9]+)?)? ?([AaPp]?)[Mm]?(Z|[+-][0-9]{2}:?[0-9]{2})?$',
+  regexp_extract(x, '[T ]([0-9]{1,2}):([0-9]{2})(:[0-9]{2}(?:[.][0-9]+)?)? ?([AaPp]?)[Mm]?(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?$',
     ['hour', 'minute', 'second', 'half', 'zone']);
-CREATE MACRO time_of(instant, day, clock) AS
-  coalesce(instant, instant_in(day || 'T' || lpad(CASE WHEN clock['half'] = '' THEN clock['hour']
+CREATE MACRO day_and_clock(day, clock) AS day || 'T' || lpad(CASE WHEN clock['half'] = '' THEN clock['hour']
       ELSE CAST(TRY_CAST(clock['hour'] AS INTEGER) % 12 + CASE WHEN lower(clock['half']) = 'p' THEN 12 ELSE 0 END AS VARCHAR) END, 2, '0')
-    || ':' || clock['minute'] || coalesce(nullif(clock['second'], ''), ':00') || coalesce(nullif(clock['zone'], ''), 'Z')),
-    epoch_ms(TRY_CAST(day AS TIMESTAMP)));
+    || ':' || clock['minute'] || coalesce(nullif(clock['second'], ''), ':00');
+CREATE MACRO time_of(instant, day, clock) AS
+  coalesce(instant, CASE WHEN clock['zone'] = '' THEN local_ms(day_and_clock(day, clock)) ELSE instant_in(day_and_clock(day, clock) || clock['zone']) END,
+    local_ms(day));
+-- A number of a cell. With `either`, a comma is that of decimals if it can be no other: three decimals may be thousands.
+CREATE MACRO number_of(x) AS CASE
+  WHEN decimal_sign() <> '.' AND contains(x, ',') THEN CASE
+    WHEN regexp_full_match(x, '[^,.]*,[^,.]*') AND (decimal_sign() = ',' OR NOT regexp_full_match(x, '[+-]?[0-9]{1,3},[0-9]{3}'))
+      THEN number_in(replace(x, ',', '.')) END
+  WHEN decimal_sign() = ',' AND contains(x, '.') THEN NULL
+  ELSE number_in(x) END;
+CREATE MACRO problem_of_number(column_name, x) AS [column_name, CASE
+  WHEN decimal_sign() <> ',' AND contains(x, ',') THEN 'has a comma. If that is a decimal comma, set "decimal": "," under "cells" in snapshot-settings.json'
+  WHEN decimal_sign() = ',' AND contains(x, '.') THEN 'must be a number such as 100 or 7,5, as "decimal" is "," in snapshot-settings.json'
+  ELSE 'must be a number such as 100 or 7.5' END];
 -- A time later than the file counts as then.
 CREATE MACRO no_later(ms) AS CASE WHEN ms > dropped_ms() THEN dropped_ms() ELSE ms END;
 

@@ -108,10 +108,18 @@ CREATE MACRO number_in(x) AS
   CASE WHEN length(x) <= 30 AND regexp_full_match(x, '[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)') THEN TRY_CAST(x AS DOUBLE) END;
 CREATE MACRO number_text(x) AS
   CASE WHEN abs(x) < 1e15 AND x = trunc(x) THEN CAST(CAST(x AS BIGINT) AS VARCHAR) ELSE CAST(x AS VARCHAR) END;
-CREATE MACRO day_number(ms) AS ms // 86400000;
-CREATE MACRO is_midnight(ms) AS ms % 86400000 = 0;
+-- Where days and times without an offset from UTC are meant, and the sign before decimals: the readers replace them by the settings.
+CREATE MACRO time_zone() AS 'UTC';
+CREATE MACRO decimal_sign() AS '.';
+-- When a clock there shows the time x; what it shows then, as if that were in UTC.
+CREATE MACRO local_ms(x) AS
+  CASE WHEN time_zone() = 'UTC' THEN epoch_ms(TRY_CAST(x AS TIMESTAMP)) ELSE epoch_ms(timezone(time_zone(), TRY_CAST(x AS TIMESTAMP))) END;
+CREATE MACRO clock_ms(ms) AS
+  CASE WHEN time_zone() = 'UTC' THEN ms ELSE epoch_ms(timezone(time_zone(), to_timestamp(ms / 1000.0))) END;
+CREATE MACRO day_number(ms) AS clock_ms(ms) // 86400000;
+CREATE MACRO is_midnight(ms) AS clock_ms(ms) % 86400000 = 0;
 CREATE MACRO instant_in(x) AS
-  CASE WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:?[0-9]{2})')
+  CASE WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)')
       THEN epoch_ms(TRY_CAST(x AS TIMESTAMPTZ))
-    WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:?[0-9]{2})')
+    WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}(:?[0-9]{2})?)')
       THEN epoch_ms(TRY_CAST(left(x, 16) || ':00' || x[17:] AS TIMESTAMPTZ)) END;

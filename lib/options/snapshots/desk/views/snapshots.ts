@@ -17,6 +17,7 @@ import {
 } from '../../../../desk/views/view.ts';
 import { plain } from '../../../../runtime/privacy/printable.ts';
 import { needsRole } from '../../../../stage/roles.ts';
+import type { Sample } from '../../compare/sample.ts';
 import { kindWords } from '../../kind-words.ts';
 import { rowsTold } from '../../package/rows.ts';
 import { feedOf, fileNameOf, isTable, zipFeed } from '../../request.ts';
@@ -366,9 +367,43 @@ export const snapshotView = (snapshot: ShownSnapshot): View => {
 export const diffView = (diff: SnapshotDiff): View => [
   { heading: diffTitle(diff) },
   ...diffNotes(diff),
+  ...sampleView(diff.sample),
   changeTable(diff),
   refusedSection(diff),
 ];
+
+/** What the settings make of the first rows, and names that look wrong. */
+const sampleView = (sample: Sample | undefined): View => {
+  const { rows = [], unknown = [] } = sample ?? {};
+  return [
+    ...unknown.flatMap(({ field, count, examples, guarded }): Note[] => [
+      ...guarded.map(
+        ({ name, by, count: some }): Note => ({
+          tone: 'warn',
+          text: `${countOf(some, `${field} has`, `${field}s have`)} signs that seem to protect it, such as ${plain(name)}: "strip": ["${by}"] takes them away`,
+        }),
+      ),
+      ...(count === 0
+        ? []
+        : [
+            {
+              tone: 'warn' as const,
+              text: `The platform has none of ${countOf(count, field)}, such as ${examples.map(exampleText).join('; ')}. Their messages would wait`,
+            },
+          ]),
+    ]),
+    rows.length > 0 &&
+      section(
+        'What the first rows give',
+        list(
+          rows.map(({ file, line, gives }) => plain(`${file}${line > 0 ? `, line ${line}` : ''}: ${gives}`)),
+        ),
+      ),
+  ];
+};
+
+const exampleText = ({ name, nearest, differs }: Sample['unknown'][number]['examples'][number]): string =>
+  plain(nearest === undefined ? name : `${name} (it has ${nearest}, which differs ${differs})`);
 
 const nextOf = ({ id, state, of, counts, removals }: SnapshotRecord): View => {
   if (state === 'comparing' || state === 'sending')

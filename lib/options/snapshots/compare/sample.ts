@@ -1,0 +1,117 @@
+import { differenceText, nearestOf } from '../../../crosswalk/near-names.ts';
+import { protectionOf } from '../../../delivery/mapping/cell-rules.ts';
+import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+
+/** What the settings make of the first rows of a file, and of the names in all of them. */
+export type Sample = {
+  rows: { file: string; line: number; gives: string }[];
+  unknown: UnknownNames[];
+};
+
+/** Names of one field that the crosswalk does not have; it was asked only if it was ever filled with such names. */
+export type UnknownNames = {
+  field: string;
+  count: number;
+  examples: { name: string; nearest?: string; differs?: string }[];
+  /** Those that have signs around them: a spreadsheet or a person is protected from them. */
+  guarded: { name: string; by: string; count: number }[];
+};
+
+const maxRows = 3;
+const maxExamples = 3;
+const maxNames = 2_000;
+
+/** Of a table: `mapped_rows`, before names become what they stand for. */
+export const sampleOfTable = async (sets: SetEngine, file: string): Promise<Sample> => {
+  const rows = await sets.all<[string, string, string]>(
+    `SELECT line, kind_name, data FROM mapped_rows ORDER BY CAST(line AS BIGINT), state_kind LIMIT ${maxRows}`,
+  );
+  const names = `SELECT DISTINCT split_part(token, '=', 1) AS field, substr(token, strpos(token, '=') + 1) AS name
+    FROM (SELECT org_unit_or_object AS token FROM mapped_rows UNION SELECT user_name FROM mapped_rows)`;
+  return {
+    rows: rows.map(([line, name, data]) => ({
+      ...{ file, line: Number(line), gives: `${name}: ${valuesIn(JSON.parse(data) as object).join(', ')}` },
+    })),
+    unknown: await unknownIn(sets, names),
+  };
+};
+
+/** Of an export of OneRoster: `names`, the names of its classes and users. */
+export const sampleOfExport = async (sets: SetEngine, userField: string): Promise<Sample> => {
+  const rows: Sample['rows'] = [];
+  for (const [type, file, field] of [
+    ['class', 'classes.csv', 'orgUnitCode'],
+    ['user', 'users.csv', userField],
+  ] as const) {
+    const found = await sets.all<[string, string]>(
+      `SELECT id, name FROM names WHERE record_type = $1 AND problem IS NULL ORDER BY id LIMIT ${maxRows}`,
+      [type],
+    );
+    for (const [id, name] of found) rows.push({ file, line: 0, gives: `${id}: ${field} ${name}` });
+  }
+  const names = `SELECT DISTINCT CASE record_type WHEN 'class' THEN 'orgUnitCode' ELSE ${quotedText(userField)} END AS field, name
+    FROM names WHERE problem IS NULL AND active = 1 AND name <> ''`;
+  return { rows, unknown: await unknownIn(sets, names) };
+};
+
+/** As `grade.points 8.5`. */
+const valuesIn = (data: object, prefix = ''): string[] =>
+  Object.entries(data).flatMap(([name, value]: [string, unknown]) =>
+    typeof value === 'object' && value !== null
+      ? valuesIn(value, `${prefix}${name}.`)
+      : `${prefix}${name} ${String(value)}`,
+  );
+
+/** `names`: a statement that gives field and name. */
+const unknownIn = async (sets: SetEngine, names: string): Promise<UnknownNames[]> => {
+  await sets.run(`CREATE OR REPLACE TEMP TABLE unknown_names AS
+    SELECT field, name FROM (${names}) WHERE field IN ('orgUnitCode', 'userName', 'orgDefinedId')
+      AND (field, name) NOT IN (SELECT (field, name) FROM known_names) AND (field, name) NOT IN (SELECT (field, name) FROM doubtful_names)`);
+  const counts = await sets.all<[string, number, number]>(
+    `SELECT field, count(*), CAST(field IN (SELECT field FROM known_names) AS INTEGER) FROM unknown_names GROUP BY field ORDER BY field`,
+  );
+  const found: UnknownNames[] = [];
+  for (const [field, count, isFilled] of counts) {
+    const all = await sets.all<[string]>(
+      `SELECT name FROM unknown_names WHERE field = $1 ORDER BY name LIMIT ${maxNames}`,
+      [field],
+    );
+    const guarded = guardedIn(all.map(([name]) => name));
+    const examples = isFilled === 1 ? await examplesOf(sets, field) : [];
+    if (examples.length > 0 || guarded.length > 0)
+      found.push({ field, count: isFilled === 1 ? count : 0, examples, guarded });
+  }
+  return found;
+};
+
+const guardedIn = (names: readonly string[]): UnknownNames['guarded'] =>
+  [...Map.groupBy(names, protectionOf)].flatMap(([by, [name = '', ...others]]) =>
+    by === undefined ? [] : [{ name, by, count: others.length + 1 }],
+  );
+
+/** Those with a near name first. What is near is sought for some of them: it is compared with every name. */
+const examplesOf = async (sets: SetEngine, field: string): Promise<UnknownNames['examples']> => {
+  const near = await sets.all<[string, string]>(
+    `WITH some AS (SELECT name FROM unknown_names WHERE field = $1 ORDER BY name LIMIT 20),
+       bare AS (SELECT name, lower(regexp_replace(name, '\\s|^0+', '', 'g')) AS plain FROM some),
+       known AS (SELECT name, lower(regexp_replace(name, '\\s|^0+', '', 'g')) AS plain FROM known_names WHERE field = $1)
+     SELECT b.name, k.name FROM bare b JOIN known k
+       ON k.plain = b.plain OR (abs(length(k.plain) - length(b.plain)) <= 1 AND damerau_levenshtein(k.plain, b.plain) = 1)
+     LIMIT 1000`,
+    [field],
+  );
+  const byName = Map.groupBy(near, ([name]) => name);
+  const examples = [...byName].flatMap(([name, pairs]) => {
+    const nearest = nearestOf(
+      name,
+      pairs.map(([, known]) => known),
+    );
+    return nearest ? [{ name, nearest: nearest.name, differs: differenceText(nearest.differs) }] : [];
+  });
+  const others = await sets.all<[string]>(
+    `SELECT name FROM unknown_names WHERE field = $1 ORDER BY name LIMIT ${maxExamples}`,
+    [field],
+  );
+  const rest = others.flatMap(([name]) => (examples.some((each) => each.name === name) ? [] : [{ name }]));
+  return [...examples, ...rest].slice(0, maxExamples);
+};
