@@ -90,14 +90,17 @@ test('without an address it does nothing', async () => {
 describe('the last id', () => {
   test('is moved by one of two runs alone, and never back', async () => {
     const place = placeOf('two');
-    expect(await place.read(never)).toBeUndefined();
-    expect(await place.move(undefined, '3', never)).toBe(true);
+    const at = (lastId: string) => ({ lastId, refused: 1 });
+    expect(await place.read(never)).toEqual({ lastId: undefined, refused: 0 });
+    expect(await place.move(undefined, at('3'), never)).toBe(true);
     // The same write, sent twice.
-    expect(await place.move(undefined, '3', never)).toBe(true);
-    expect(await place.move(undefined, '2', never)).toBe(false);
-    expect(await Promise.all([place.move('3', '5', never), place.move('3', '4', never)])).toContain(false);
-    expect(await place.move('3', '6', never)).toBe(false);
-    expect(['4', '5']).toContain(await place.read(never));
+    expect(await place.move(undefined, at('3'), never)).toBe(true);
+    expect(await place.move(undefined, at('2'), never)).toBe(false);
+    expect(await Promise.all([place.move('3', at('5'), never), place.move('3', at('4'), never)])).toContain(
+      false,
+    );
+    expect(await place.move('3', at('6'), never)).toBe(false);
+    expect(['4', '5'].map(at)).toContainEqual(await place.read(never));
   });
 });
 

@@ -79,20 +79,27 @@ const all = (
 ): MadeOrProblems => {
   const problems: Problems = new Map();
   const events = wanted
-    .filter(({ message, at }) => (only === undefined || at === only) && isFor(message, reading, problems))
+    .filter((each) => (only === undefined || each.at === only) && isFor(each, reading, problems))
     .map((each) => make(each, reading, problems));
   if (problems.size === 0) return { events };
   return { problems: [...problems.values()] };
 };
 
 /** Whether a message is for notices of this resource and operation. */
-export const isOfNotice = ({ resource, operations }: MappedMessage, notice: object): boolean =>
+export const isOfNotice = (
+  { resource, operations }: Pick<MappedMessage, 'resource' | 'operations'>,
+  notice: object,
+): boolean =>
   (valueAt(notice, 'resource.name') ?? valueAt(notice, 'resource')) === resource &&
   (operations === undefined || operations.includes(textOf(valueAt(notice, 'operation'))));
 
-const isFor = (message: MappedMessage, reading: Reading, problems: Problems): boolean => {
+const isFor = ({ message, event }: Wanted, reading: Reading, problems: Problems): boolean => {
+  const isRemoval = event === message.removed;
   const { given } = reading;
-  if (message.resource !== undefined && (given instanceof Map || !isOfNotice(message, given))) return false;
+  if (message.resource !== undefined && given instanceof Map) return false;
+  // A removal is of any notice about the thing.
+  const { resource } = message;
+  if (resource !== undefined && !isOfNotice(isRemoval ? { resource } : message, given)) return false;
   return message.when.every((condition) => {
     const met = isMet(condition, reading);
     if (typeof met === 'boolean') return met;
@@ -250,7 +257,7 @@ export const valueAt = (notice: object, path: string): unknown => {
     const found = own(value, list ?? part);
     value =
       list !== undefined && Array.isArray(found)
-        ? found.find((each: unknown) => String(own(each, key)) === wanted)
+        ? found.find((each: unknown) => textOf(own(each, key)) === wanted)
         : found;
   }
   return value ?? undefined;

@@ -1,5 +1,7 @@
 import { attribute, type DynamoDb, unlessRefused } from '../../runtime/aws/dynamodb.ts';
 
+export type Position = { lastId: string | undefined; refused: number };
+
 export type Place = ReturnType<typeof createPlace>;
 
 /** The position in a source up to which changes were sent, kept beside the ledger. */
@@ -16,25 +18,26 @@ export const createPlace = ({
 }) => {
   const Key = { resource: { S: `changes/${name}` } };
   return {
-    /** Undefined: nothing was read yet. */
-    read: async (signal: AbortSignal) => {
+    /** `lastId` is undefined if nothing was read yet. `refused`: how many notices were refused since the last one that was sent. */
+    read: async (signal: AbortSignal): Promise<Position> => {
       const get = { TableName: table, Key, ConsistentRead: true };
       const { Item } = await dynamodb.call('GetItem', get, { signal });
-      return Item?.lastId?.S;
+      return { lastId: Item?.lastId?.S, refused: Number(Item?.refused?.N ?? 0) };
     },
     /** False: another run has moved it meanwhile. */
-    move: async (from: string | undefined, to: string, signal: AbortSignal) => {
+    move: async (from: string | undefined, to: { lastId: string; refused: number }, signal: AbortSignal) => {
       const update = {
         TableName: table,
         Key,
-        UpdateExpression: 'SET lastId = :to, atMs = :now',
+        UpdateExpression: 'SET lastId = :to, refused = :refused, atMs = :now',
         // The write may be sent twice: the second time, it finds its own value.
         ConditionExpression:
           from === undefined
             ? 'attribute_not_exists(lastId) OR lastId = :to'
             : 'lastId = :from OR lastId = :to',
         ExpressionAttributeValues: {
-          ':to': attribute(to),
+          ':to': attribute(to.lastId),
+          ':refused': attribute(to.refused),
           ':now': attribute(nowMs()),
           ...(from !== undefined && { ':from': attribute(from) }),
         },

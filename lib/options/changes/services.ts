@@ -9,6 +9,7 @@ import { s3Client } from '../../runtime/aws/s3.ts';
 import { hasOwnStore, queueUrlOf } from '../../runtime/aws/settings.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
 import { createObserve, type Observe } from '../../runtime/telemetry/observe.ts';
+import { keptRemovals } from './events.ts';
 import { mappingFile, type PollParts } from './poll.ts';
 import type { PollSettings } from './poll-settings.ts';
 import { createPlace } from './position.ts';
@@ -33,6 +34,19 @@ export const createPollServices = (
   const s3 = s3Client({ ...clientOptions, forcePathStyle: hasOwnStore(settings.store) });
   const sqs = sqsClient(clientOptions);
   const client = awsClient(SecretsManagerClient, clientOptions);
+  const read = async (Key: string, abortSignal: AbortSignal): Promise<string | undefined> => {
+    const { GetObjectCommand } = await import('@aws-sdk/client-s3');
+    // S3 answers AccessDenied for a missing object if the caller may not list the bucket.
+    const answer = await unlessError(/^(NoSuchKey|NotFound|AccessDenied)$/, async () =>
+      (await s3()).send(new GetObjectCommand({ Bucket, Key }), { abortSignal }),
+    );
+    return answer?.Body?.transformToString();
+  };
+  const write = async (Key: string, Body: string, abortSignal: AbortSignal): Promise<void> => {
+    const { PutObjectCommand } = await import('@aws-sdk/client-s3');
+    const put = new PutObjectCommand({ Bucket, Key, Body, ContentType: 'application/json' });
+    await (await s3()).send(put, { abortSignal });
+  };
   const parts: PollParts = {
     source: createSource(
       { ...changes, url },
@@ -44,20 +58,15 @@ export const createPollServices = (
       name: changes.name,
       nowMs: Date.now,
     }),
-    readMappingFile: async (abortSignal) => {
-      const { GetObjectCommand } = await import('@aws-sdk/client-s3');
-      const get = new GetObjectCommand({ Bucket, Key: mappingFile });
-      // S3 answers AccessDenied for a missing object if the caller may not list the bucket.
-      const answer = await unlessError(/^(NoSuchKey|NotFound|AccessDenied)$/, async () =>
-        (await s3()).send(get, { abortSignal }),
-      );
-      return answer?.Body?.transformToString();
-    },
-    keepRefused: async (id, Body, abortSignal) => {
-      const { PutObjectCommand } = await import('@aws-sdk/client-s3');
-      const Key = refusedKeyOf(id);
-      const put = new PutObjectCommand({ Bucket, Key, Body, ContentType: 'application/json' });
-      await (await s3()).send(put, { abortSignal });
+    readMappingFile: (abortSignal) => read(mappingFile, abortSignal),
+    keepRefused: (id, text, abortSignal) => write(refusedKeyOf(id), text, abortSignal),
+    removals: {
+      read: async (subject, abortSignal) => {
+        const text = await read(removalsKeyOf(subject), abortSignal);
+        return text === undefined ? undefined : keptRemovals.parse(JSON.parse(text));
+      },
+      keep: (subject, removals, abortSignal) =>
+        write(removalsKeyOf(subject), JSON.stringify(removals), abortSignal),
     },
     send: (messages, signal) =>
       sendToFunctions(messages, { sqs, queueUrlOf: (name) => queueUrlOf(name, settings.letters), signal }),
@@ -69,6 +78,8 @@ export const createPollServices = (
   };
   return { observe, parts };
 };
+
+const removalsKeyOf = (subject: string): string => `change-poll/removals/${hash('sha256', subject)}.json`;
 
 /** S3 takes no key over 1,024 bytes, and an escaped character has up to twelve: a long id is replaced by its digest. */
 export const refusedKeyOf = (id: string): string => {

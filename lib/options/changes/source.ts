@@ -67,41 +67,57 @@ export const createSource = (
     return { authorization: `Bearer ${token}` };
   };
 
+  const read = async (url: URL, accept: string, signal: AbortSignal) => {
+    const askOnce = async () => {
+      headers ??= await signIn(signal);
+      return ask({ method: 'GET', url, headers: { accept, ...headers } }, { ...options, signal });
+    };
+    let answer = await askOnce();
+    if (answer.status === 401 && secretName !== undefined) {
+      // A token may have expired, or a key was rotated.
+      headers = undefined;
+      answer = await askOnce();
+    }
+    if (answer.status === 401 || answer.status === 403) {
+      headers = undefined;
+      throw new MessageFailure(
+        'credentials',
+        safe`The source of changes refuses the key of sis-relay (${answer.status})`,
+        {
+          remedy: `Put a valid key into the secret ${secretName ?? 'that CHANGES_SECRET names'}.`,
+        },
+      );
+    }
+    if (answer.status >= 500 || answer.status === 408 || answer.status === 429)
+      throw silence(safe`The source of changes`, answer.status);
+    return answer;
+  };
+
   return {
     /** Reads the page of changes after an id. */
     page: async (after: string | undefined, signal: AbortSignal): Promise<string> => {
       const url = new URL(settings.url);
       if (after !== undefined) url.searchParams.set(settings.afterParameter, after);
       url.searchParams.set(settings.limitParameter, String(settings.limit));
-      const read = async () => {
-        headers ??= await signIn(signal);
-        const accept = { accept: settings.accept };
-        return ask({ method: 'GET', url, headers: { ...accept, ...headers } }, { ...options, signal });
-      };
-      let answer = await read();
-      if (answer.status === 401 && secretName !== undefined) {
-        // A token may have expired, or a key was rotated.
-        headers = undefined;
-        answer = await read();
-      }
-      if (answer.status === 401 || answer.status === 403) {
-        headers = undefined;
-        throw new MessageFailure(
-          'credentials',
-          safe`The source of changes refuses the key of sis-relay (${answer.status})`,
-          {
-            remedy: `Put a valid key into the secret ${secretName ?? 'that CHANGES_SECRET names'}.`,
-          },
-        );
-      }
-      if (answer.status >= 500 || answer.status === 408 || answer.status === 429)
-        throw silence(safe`The source of changes`, answer.status);
+      const answer = await read(url, settings.accept, signal);
       if (answer.status !== 200)
         throw failure(
           safe`The source of changes answered with ${answer.status}`,
           'Check CHANGES_URL and the names of its parameters.',
         );
       return answer.text;
+    },
+    /** The JSON at a path of the source's own host; undefined: it has nothing there. */
+    get: async (path: string, signal: AbortSignal): Promise<unknown> => {
+      const { status, text } = await read(new URL(path, settings.url), 'application/json', signal);
+      if (status === 404 || status === 410) return undefined;
+      const json = status === 200 ? jsonIn(text) : undefined;
+      if (json === undefined)
+        throw failure(
+          safe`The source of changes answered a look-up with ${status} and no JSON`,
+          `Check the paths under "lookUp" of change-poll/mapping.json.`,
+        );
+      return json;
     },
   };
 };

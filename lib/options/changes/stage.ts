@@ -9,6 +9,8 @@ export const stage: FunctionParts = {
   rights: ({ queues, secretNamed }) => [
     { Action: ['s3:GetObject'], Resource: objects('change-poll/mapping.json') },
     { Action: ['s3:PutObject'], Resource: objects('change-poll/refused/*') },
+    // What a deletion without content takes away.
+    { Action: ['s3:GetObject', 's3:PutObject'], Resource: objects('change-poll/removals/*') },
     // The mapping may name each function.
     { Action: ['sqs:SendMessage'], Resource: queues },
     { Action: ['secretsmanager:GetSecretValue'], Resource: secretNamed('changes-??????') },
@@ -22,7 +24,7 @@ export const stage: FunctionParts = {
   alarms: ({ metric }) => ({
     // A run that fails is the next minute's work.
     ChangesUnread: {
-      text: 'For a quarter of an hour, changes of the student information system could not be read. The log of `change-poll` shows why. No change is lost.',
+      text: 'For a quarter of an hour, changes of the student information system could not be read. The log of `change-poll` shows why. If the mapping makes no message of a whole page, the page is not passed. No change is lost.',
       see: 'lib/options/changes/README.md#change-notices-are-not-read-or-refused',
       ...counted([metric('ChangePollsFailed', { function: 'change-poll' })]),
       DatapointsToAlarm: 3,

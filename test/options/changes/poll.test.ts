@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { KeptRemovals } from '../../../lib/options/changes/events.ts';
 import { type PollParts, pollChanges } from '../../../lib/options/changes/poll.ts';
 import { pollSettings } from '../../../lib/options/changes/poll-settings.ts';
 import { createSource } from '../../../lib/options/changes/source.ts';
@@ -18,9 +19,13 @@ let sent: { queue: string; body: { id: string; [name: string]: unknown } }[] = [
 let refused: Record<string, unknown> = {};
 let lines: string[] = [];
 let last: string | undefined;
+let refusedInARow = 0;
 let overtaken = false;
+const removals = new Map<string, KeptRemovals>();
 beforeEach(() => {
   [sent, refused, lines, last, overtaken] = [[], {}, [], undefined, false];
+  refusedInARow = 0;
+  removals.clear();
 });
 
 type More = {
@@ -28,9 +33,10 @@ type More = {
   secret?: object;
   parts?: Partial<PollParts>;
   timeMs?: number;
+  pass?: string;
 };
 
-const poll = async ({ settings = {}, secret, parts = {}, timeMs = 60_000 }: More = {}) => {
+const poll = async ({ settings = {}, secret, parts = {}, timeMs = 60_000, pass }: More = {}) => {
   const { changes: source } = readSettings(pollSettings, {
     ...{
       SECRET_PREFIX: 'sis',
@@ -46,16 +52,21 @@ const poll = async ({ settings = {}, secret, parts = {}, timeMs = 60_000 }: More
   const whole: PollParts = {
     source: createSource({ ...source, url: source.url ?? '' }, { readSecret }),
     place: {
-      read: async () => last,
+      read: async () => ({ lastId: last, refused: refusedInARow }),
       move: async (from, to) => {
         if (overtaken || from !== last) return false;
-        last = to;
+        last = to.lastId;
+        refusedInARow = to.refused;
         return true;
       },
     },
     readMappingFile: async () => JSON.stringify(mapping),
     keepRefused: async (id, text) => {
       refused[id] = JSON.parse(text);
+    },
+    removals: {
+      read: async (subject) => removals.get(subject),
+      keep: async (subject, kept) => void removals.set(subject, kept),
     },
     send: async (messages) =>
       void sent.push(
@@ -73,7 +84,7 @@ const poll = async ({ settings = {}, secret, parts = {}, timeMs = 60_000 }: More
     nowMs: Date.now,
     ...parts,
   };
-  const summary = await pollChanges(whole, Date.now() + timeMs);
+  const summary = await pollChanges(whole, Date.now() + timeMs, { pass });
   whole.observe.flush();
   return summary;
 };
@@ -305,6 +316,141 @@ test('with little time, a page is sent, and the next one is left to the next run
   expect(await poll({ timeMs: 15_000 })).toMatchObject({ outcome: 'done', pages: 1, sent: 3 });
   expect(await poll({ timeMs: 15_000 })).toMatchObject({ outcome: 'done', pages: 1, sent: 2 });
   expect(ids()).toEqual(['1', '2', '3', '4', '5']);
+});
+
+describe('notices of which none makes a message', () => {
+  const bad = (id: number) => registration(id, { content: { status: 'registered' } });
+
+  test('stop it where they are, and say how to go on; a single one does not', async () => {
+    changes.has([bad(1)]);
+    expect(await poll()).toMatchObject({ outcome: 'done', refused: 1 });
+    changes.has([bad(1), bad(2), registration(3, { resource: { name: 'persons' } })]);
+    const stopped = await poll();
+    expect(stopped).toMatchObject({
+      ...{ outcome: 'failed', pages: 0 },
+      problem: expect.stringMatching(
+        /no message of 1 notices in a row.*invoke change-poll with \{"pass": "3"\}/,
+      ),
+    });
+    expect([last, Object.keys(refused), sent]).toEqual(['1', ['1', '2'], []]);
+    // The page is longer meanwhile.
+    changes.has([bad(1), bad(2), registration(3, { resource: { name: 'persons' } }), bad(4)]);
+    expect(await poll({ pass: '3' })).toMatchObject({ outcome: 'done' });
+    expect(last).toBe('4');
+  });
+
+  test('do not stop it if one in between is sent', async () => {
+    changes.has([bad(1), registration(2), bad(3)]);
+    expect(await poll()).toMatchObject({ outcome: 'done', sent: 1, refused: 2 });
+    changes.has([bad(1), registration(2), bad(3), bad(4)]);
+    expect(await poll()).toMatchObject({ outcome: 'done', refused: 1 });
+  });
+});
+
+describe('notices as an SDK of a vendor writes them', () => {
+  const person = {
+    credentials: [
+      { type: 'bannerId', value: 'A001' },
+      { type: 'login', value: 'Ada.Lee' },
+    ],
+  };
+  const paths: Record<string, object> = {
+    '/api/sections/s-1': { course: { id: 'k-1' }, number: '432' },
+    '/api/courses/k-1': { code: 'BIO-101' },
+    '/api/persons/p-1': person,
+  };
+  const answerAll = (...asked: string[]) =>
+    changes.answers(
+      ...asked.map(
+        () =>
+          (request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse) => {
+            const found = paths[request.url ?? ''];
+            response.writeHead(found ? 200 : 404).end(JSON.stringify(found ?? {}));
+          },
+      ),
+    );
+  const notice = (id: number, more: object = {}) => ({
+    ...{ id, published: '2026-03-17 19:36:45.834467+00', operation: 'created' },
+    resource: { name: 'section-registrations', id: '0f6c1a52-58e1-4a0c-9d55-6a3d0b7e21c4' },
+    content: { section: { id: 's-1' }, registrant: { id: 'p-1' } },
+    ...more,
+  });
+  const names = {
+    orgUnitCode: '{lookUp.course.code}.{lookUp.section.number}',
+    userName: { from: 'lookUp.person.credentials[type=login].value', case: 'lower' },
+  };
+  const parts = {
+    readMappingFile: async () =>
+      JSON.stringify({
+        lookUp: {
+          section: '/api/sections/{content.section.id}',
+          course: '/api/courses/{lookUp.section.course.id}',
+          person: '/api/persons/{content.registrant.id}',
+        },
+        messages: [
+          {
+            ...{ function: 'enrollment-create', resource: 'section-registrations', operations: ['created'] },
+            data: { ...names, roleId: { value: 110 } },
+            removed: { function: 'enrollment-remove', data: names },
+          },
+        ],
+      }),
+  };
+  const first = (_: unknown, response: import('node:http').ServerResponse) =>
+    void response.end(JSON.stringify([notice(1), notice(2)]));
+
+  test('have ids that are looked up, each once, a time with a space and a short offset, and are deleted without content', async () => {
+    changes.has([]);
+    changes.answers(first);
+    answerAll('section', 'course', 'person');
+    expect(await poll({ parts })).toMatchObject({ outcome: 'done', sent: 2 });
+    expect(sent[0]).toMatchObject({
+      queue: 'enrollment-create',
+      body: {
+        time: '2026-03-17T19:36:45.834467Z',
+        data: { orgUnitCode: 'BIO-101.432', userName: 'ada.lee', roleId: 110 },
+      },
+    });
+    expect(
+      changes.asked
+        .slice(1)
+        .map(({ path }) => path)
+        .sort(),
+    ).toEqual(Object.keys(paths).sort());
+    changes.has([notice(3, { operation: 'deleted', content: undefined })]);
+    expect(await poll({ parts })).toMatchObject({ outcome: 'done', sent: 1 });
+    expect(sent.at(-1)).toMatchObject({
+      queue: 'enrollment-remove',
+      body: { id: '3', data: { orgUnitCode: 'BIO-101.432', userName: 'ada.lee' } },
+    });
+  });
+
+  test('are refused if what they name is not there, or nothing is known of what is deleted', async () => {
+    changes.has([]);
+    changes.answers(
+      (_, response) =>
+        void response.end(
+          JSON.stringify([
+            notice(1, { content: { section: { id: 's-2' }, registrant: { id: 'p-1' } } }),
+            notice(2, { operation: 'deleted', content: {} }),
+          ]),
+        ),
+    );
+    answerAll('section');
+    await poll({ parts });
+    expect(Object.values(refused)).toMatchObject([
+      { problem: 'the source does not know what lookUp.section asks for' },
+      { problem: 'says that it is deleted, without content, and no earlier notice of it made a message' },
+    ]);
+  });
+
+  test('stay where they are while a look-up is not answered', async () => {
+    changes.has([]);
+    changes.answers(first, (_, response) => void response.writeHead(503).end());
+    answerAll('person', 'section', 'course');
+    expect(await poll({ parts })).toMatchObject({ outcome: 'failed', problem: expect.stringMatching(/503/) });
+    expect([last, sent]).toEqual([undefined, []]);
+  });
 });
 
 describe('what signs in', () => {
