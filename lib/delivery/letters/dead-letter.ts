@@ -83,8 +83,12 @@ export const pointerTo = ({ body, attributes, ...letter }: DeadLetter, whole: st
   ...letter,
   whole,
   body: pointerBody(body, whole),
-  // They may be what SQS refuses.
-  attributes: {},
+  // The others may be what SQS refuses, and are in the whole message.
+  attributes: Object.fromEntries(
+    Object.entries(keptOf(attributes)).flatMap(([name, { StringValue }]) =>
+      StringValue ? [[name, text(StringValue)]] : [],
+    ),
+  ),
 });
 
 export const pointerBody = (body: string, whole: string): string =>

@@ -18,6 +18,8 @@ export type Deed = z.infer<typeof deedSchema>;
 const historySchema = z.object({
   /** When the message was first delivered to a function. */
   firstAt: z.string().optional(),
+  /** The queue of another stage that its letter came from. */
+  importedFrom: z.string().optional(),
   /** Number of deeds that are left out for lack of room. */
   left: z.number().default(0),
   deeds: z.array(deedSchema),
@@ -42,8 +44,12 @@ export const withDeed = (
   const all = [...deeds, { ...deed, ...(why !== undefined && { why: why.slice(0, maxWhy).toWellFormed() }) }];
   const kept = all.length > maxDeeds ? [...all.slice(0, 1), ...all.slice(1 - maxDeeds)] : all;
   return JSON.stringify({
+    ...before,
     firstAt: before?.firstAt ?? firstAt,
     left: left + all.length - kept.length,
     deeds: kept,
   });
 };
+
+export const withOrigin = (before: History | undefined, importedFrom: string): string =>
+  JSON.stringify({ left: 0, deeds: [], ...before, importedFrom } satisfies History);

@@ -8,7 +8,7 @@ import type { Edited, EditPlan } from '../messages/edit/edit.ts';
 import type { Reindexed } from '../messages/letters/reindex.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { groupTable, matchText, remarksOnLetters } from './letters.ts';
-import { list, type Piece, part, text, type View } from './view.ts';
+import { list, type Note, type Piece, part, text, type View } from './view.ts';
 
 export const discardPlanView = (plan: DiscardPlan): View => [
   { heading: matchText(plan.letters) },
@@ -100,8 +100,14 @@ export const problemView = (problems: readonly { line: number; problem: string }
 export const importableIn = ({ letters, stillLetters = 0, repeated = [] }: Imported): number =>
   letters - stillLetters - repeated.length;
 
-/** Letters of a file that are not imported. */
-export const leftOutView = ({ letters, stillLetters = 0, repeated = [] }: Imported): View => [
+/** Letters of a file that are not imported, or not as they were. */
+export const leftOutView = ({ letters, stillLetters = 0, repeated = [], foreign = {} }: Imported): View => [
+  ...Object.entries(foreign).map(
+    ([queue, count]): Note => ({
+      tone: 'warn',
+      text: `${countOf(count, 'letter is', 'letters are')} of the queue ${plain(queue)}, of another stage. A replay calls the platform of this stage.`,
+    }),
+  ),
   ...problemView(
     repeated.map((line) => ({ line, problem: 'repeats the letter of an earlier line, and is left out' })),
   ),

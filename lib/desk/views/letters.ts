@@ -342,6 +342,7 @@ export const letterView = (details: LetterDetails): View => {
           replays >= replayedOften ? `${replays}: find the cause before you replay it again` : replays,
         ],
         ['From', details.source],
+        ['Imported from', history?.importedFrom],
         ['Original try', whenOf(history?.firstAt)],
         ...(history?.deeds ?? []).map(({ what, at, by, why, kind, original }): [string, string] => [
           what === 'edited' ? 'Edited' : 'Replayed',

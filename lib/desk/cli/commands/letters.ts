@@ -100,6 +100,10 @@ export const addLetters = (program: Command, cli: Cli): void => {
     .description('puts letters from a file of `export` or `discard` back into the dead-letter queue')
     .argument('<file>', 'a file, or s3://bucket/key; -: standard input, which needs --yes')
     .option('--dry-run', 'check every line, and import nothing')
+    .option(
+      '--for-this-stage',
+      'take letters of another stage for this one: a replay then calls the platform of this stage',
+    )
     .option('--yes', 'do not ask')
     .addHelpText('after', examples.import)
     .action(action(cli, () => import('../actions/letters/archive.ts'), 'importAll'));

@@ -12,7 +12,7 @@ import { linesIn } from '../../../stage/lines.ts';
 import type { Target } from '../../../stage/target.ts';
 import { stillLetters } from '../letters/in-hand.ts';
 import { createLetterReader } from '../letters/letter.ts';
-import { idIn, letterIn, withId } from '../letters/letter-line.ts';
+import { asOfStage, foreignQueueIn, idIn, letterIn, withId } from '../letters/letter-line.ts';
 import { deskOf } from '../letters/list.ts';
 import { listImported } from '../letters/reindex.ts';
 
@@ -24,6 +24,8 @@ export type Imported = {
   stillLetters?: number;
   /** Omitted: the numbers of lines that repeat the letter of an earlier line. */
   repeated?: number[];
+  /** By the queue of another stage: how many of the letters came from it. */
+  foreign?: Record<string, number>;
   problems: { line: number; problem: string }[];
 };
 
@@ -34,6 +36,8 @@ type ImportOptions = {
   lines(): AsyncIterable<string>;
   /** Checks each line and sends nothing. */
   dryRun: boolean;
+  /** Letters of another stage are taken for this one; otherwise they are refused. */
+  forThisStage?: boolean | undefined;
   audit: Audit;
   signal: AbortSignal;
   /** Called before anything is sent, with the letters so old that a replay could overwrite something newer. */
@@ -45,14 +49,15 @@ type ImportOptions = {
 export type Outdated = { line: number; time: string };
 
 /**
- * Puts letters from a file back into the dead-letter queue and into the lists, unchanged. If a line holds no valid letter, nothing is
+ * Puts letters from a file back into the dead-letter queue and into the lists, unchanged but for letters of another stage. If a line holds no valid letter, nothing is
  * sent. A letter that is still in the queue is omitted, so that none is there twice.
  */
 export const importLetters = async (
   target: Target,
-  { file, lines, dryRun, audit, signal, onOutdated, onSent }: ImportOptions,
+  { file, lines, dryRun, forThisStage = false, audit, signal, onOutdated, onSent }: ImportOptions,
 ): Promise<Imported> => {
-  const { result, outdated, ids } = await checkAll(lines());
+  const stage = { prefix: target.prefix, forThisStage };
+  const { result, outdated, ids } = await checkAll(lettersIn(lines(), stage));
   if (outdated.length > 0) onOutdated?.(outdated);
   if (result.problems.length > 0 || result.letters === 0) return result;
   const begunMs = Date.now();
@@ -80,7 +85,7 @@ export const importLetters = async (
   try {
     const batch: Line[] = [];
     const again = new Set(repeated);
-    for await (const line of lettersIn(lines())) {
+    for await (const line of lettersIn(lines(), stage)) {
       if (signal.aborted) break;
       if (!again.has(line.number) && !still.has(line.id ?? '')) batch.push(line);
       if (batch.length >= 80) await send(batch.splice(0));
@@ -93,17 +98,19 @@ export const importLetters = async (
 };
 
 const checkAll = async (
-  lines: AsyncIterable<string>,
+  lines: AsyncIterable<Line>,
 ): Promise<{ result: Imported; outdated: Outdated[]; ids: string[] }> => {
   const result: Imported = { letters: 0, imported: 0, problems: [] };
   const outdated: Outdated[] = [];
   const ids = new Set<string>();
-  for await (const { number, id, letter, problem } of lettersIn(lines)) {
+  for await (const { number, id, letter, problem, foreign } of lines) {
     if (letter === undefined) {
       result.problems.push({ line: number, problem });
       continue;
     }
     result.letters += 1;
+    if (foreign !== undefined)
+      result.foreign = { ...result.foreign, [foreign]: (result.foreign?.[foreign] ?? 0) + 1 };
     if (id !== undefined && ids.has(id)) result.repeated = [...(result.repeated ?? []), number];
     else if (id !== undefined) ids.add(id);
     const time = timeIn(letter.body);
@@ -157,19 +164,42 @@ const timeIn = (body: string): string | undefined => {
   return typeof time === 'string' ? time : undefined;
 };
 
-type Line = { number: number; id?: string | undefined; letter?: Outgoing; problem: string };
+type Line = {
+  number: number;
+  id?: string | undefined;
+  letter?: Outgoing;
+  problem: string;
+  /** The queue of another stage that it came from. */
+  foreign?: string | undefined;
+};
 
-async function* lettersIn(lines: AsyncIterable<string>): AsyncGenerator<Line> {
+type Stage = { prefix: string; forThisStage: boolean };
+
+async function* lettersIn(
+  lines: AsyncIterable<string>,
+  { prefix, forThisStage }: Stage,
+): AsyncGenerator<Line> {
   let number = 0;
   for await (const line of lines) {
     number += 1;
     if (line.trim() === '') continue;
     try {
-      const given = letterIn(line);
+      const said = letterIn(line);
+      const foreign = foreignQueueIn(said, prefix);
+      if (foreign !== undefined && !forThisStage) {
+        yield {
+          number,
+          problem: `is of the queue ${foreign.queue}, which is not of this stage. Import it there, or pass --for-this-stage to try it here`,
+        };
+        continue;
+      }
+      const given = foreign === undefined ? said : asOfStage(said, foreign, prefix);
       const id = given.attributes.letterId?.StringValue ?? idIn(line);
       const letter = withId(given, id ?? randomUUID());
       const problem = sqsProblem(given) ?? sqsProblem(letter);
-      yield problem === undefined ? { number, id, letter, problem: '' } : { number, problem };
+      yield problem === undefined
+        ? { number, id, letter, problem: '', foreign: foreign?.queue }
+        : { number, problem };
     } catch (error) {
       yield { number, problem: error instanceof Error ? error.message : String(error) };
     }

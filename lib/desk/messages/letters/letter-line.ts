@@ -1,9 +1,11 @@
 import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { pointerBody } from '../../../delivery/letters/dead-letter.ts';
+import { historyIn, withOrigin } from '../../../delivery/letters/history.ts';
 import { lineOf, type WholeLetter, wholeIn } from '../../../delivery/letters/letter-file.ts';
 import { beside, carriedOf, ownOf } from '../../../delivery/letters/parts.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
+import { integrationNames } from '../../../stage/function-names.ts';
 import { isRedriven, type Letter } from './letter.ts';
 
 /** A letter as one line of a file. */
@@ -51,6 +53,34 @@ export const letterIn = (line: string): Outgoing => {
   const { body, source, attributes } = asTaken(wholeIn(line));
   // SQS names the source of a letter that it moved, but not of one that is sent; without it no replay is possible.
   return { body, attributes: source === '' ? attributes : withOwn(attributes, { source: textOf(source) }) };
+};
+
+/** The queue of another stage that a letter came from, and its function; undefined: it came from this one, or not from sis-relay. */
+export const foreignQueueIn = (
+  { attributes }: Pick<Outgoing, 'attributes'>,
+  prefix: string,
+): { queue: string; function: string } | undefined => {
+  const queue = attributes.source?.StringValue?.split(':').at(-1) ?? '';
+  if (queue.startsWith(prefix)) return undefined;
+  const name = integrationNames().find((each) => queue.endsWith(`-${each}`));
+  return name === undefined ? undefined : { queue, function: name };
+};
+
+/** The letter as one of this stage's queue, which its history tells. */
+export const asOfStage = (
+  { body, attributes }: Outgoing,
+  foreign: { queue: string; function: string },
+  prefix: string,
+): Outgoing => {
+  const source = attributes.source?.StringValue ?? '';
+  const history = withOrigin(historyIn(attributes.history?.StringValue), foreign.queue);
+  return {
+    body,
+    attributes: withOwn(
+      { ...attributes, history: textOf(history) },
+      { source: textOf(`${source.slice(0, -foreign.queue.length)}${prefix}${foreign.function}`) },
+    ),
+  };
 };
 
 /** The letter under its id of before. */

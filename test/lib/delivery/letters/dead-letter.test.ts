@@ -345,16 +345,20 @@ describe('a message that is read as a letter', () => {
 
   test('that nobody wrote a letter for says where it lies whole, and what it was about', () => {
     const body = '{"id":"e-1","secret":"ä"}';
-    const attributes: Attributes = { trace: { DataType: 'Number', StringValue: 'not one' } };
+    const kept: Attributes = {
+      history: { DataType: 'String', StringValue: '{"deeds":[]}' },
+      priority: { DataType: 'String', StringValue: 'high' },
+    };
+    const attributes: Attributes = { trace: { DataType: 'Number', StringValue: 'not one' }, ...kept };
     const whole = 's3://a-bucket/letters/grade-push/0f6c1a52.jsonl';
     const letterId = '5d7c7c2e-1b0f-4f43-9a39-d4f2f4d0a0de';
     const pointer = pointerTo({ ...letter, body, attributes, replays: 1, letterId }, whole);
     const { MessageBody, MessageAttributes } = sqsMessageOf(pointer);
     expect(JSON.parse(MessageBody)).toEqual({ whole, bytes: 26, id: 'e-1' });
     expect(letterOf({ Body: MessageBody, MessageAttributes })).toEqual({
-      ...{ body: MessageBody, source, failure, replays: 1, attributes: {}, whole, letterId },
+      ...{ body: MessageBody, source, failure, replays: 1, attributes: kept, whole, letterId },
     });
-    expect(ownOf({ ...attributes, ...MessageAttributes })).toEqual(MessageAttributes);
+    expect({ ...ownOf({ ...attributes, ...MessageAttributes }), ...kept }).toEqual(MessageAttributes);
     const lost = sqsMessageOf(pointerTo({ ...letter, body }, nowhere));
     expect(JSON.parse(lost.MessageBody)).toEqual({
       ...{ whole: 'nowhere', why: expect.stringContaining('LETTERS_BUCKET'), bytes: 26, id: 'e-1' },

@@ -64,11 +64,11 @@ export const importAll = async (
     checkAudit,
   }: CommandContext,
   file: string,
-  { dryRun = false }: { dryRun?: boolean },
+  { dryRun = false, forThisStage = false }: { dryRun?: boolean; forThisStage?: boolean },
 ): Promise<void> => {
   await using input = objectInput(file, target) ?? (await openInput(file, terminal.stdin));
   if (!dryRun) await checkAudit();
-  const common = { file: fileOf(input), lines: () => linesOf(input), audit, signal };
+  const common = { file: fileOf(input), lines: () => linesOf(input), forThisStage, audit, signal };
   const checked = await importLetters(target, {
     ...common,
     dryRun: true,

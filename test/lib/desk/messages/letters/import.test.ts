@@ -87,6 +87,39 @@ test('the same letter twice in a file is imported once', async () => {
   expect(await office.take(office.deadLetters.url)).toHaveLength(2);
 });
 
+test('letters of another stage are refused at once, or are taken for this one, which they then tell', async () => {
+  const { office, file, relay, listedIds } = await opened();
+  await parkTwo(office);
+  await relay(`letters export --to ${file} --reason r`);
+  await relay('letters discard --all --reason r --yes');
+  const prefix = office.target.prefix;
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll(prefix, 'sis-relay-prod-'));
+
+  const refused = await relay(`letters import ${file} --yes`);
+  expect(refused.status).toBe(1);
+  expect(refused.out).toContain(
+    'line 1: is of the queue sis-relay-prod-grade-push, which is not of this stage.',
+  );
+  expect(refused.out).toContain('Nothing was imported');
+  expect(await listedIds()).toEqual([]);
+
+  const taken = await relay(`letters import ${file} --yes --for-this-stage`);
+  expect(taken.err).toContain('2 letters are of the queue sis-relay-prod-grade-push, of another stage.');
+  expect([taken.status, taken.out]).toEqual([0, '2 letters were imported.\n']);
+  const records = await listed(office.desk, 'letter');
+  expect(records.map(({ kind, function: name }) => [kind, name])).toEqual([
+    ['rejected', 'grade-push'],
+    ['rejected', 'grade-push'],
+  ]);
+  expect((await relay('letters show letter-one')).out).toMatch(/Imported from +sis-relay-prod-grade-push/);
+  expect((await relay('letters replay --all --reason r --yes')).status).toBe(0);
+  expect(
+    (await office.take(office.queueOf('grade-push').url)).map(
+      ({ MessageAttributes }) => MessageAttributes?.history?.StringValue,
+    ),
+  ).toEqual([0, 1].map(() => expect.stringContaining('"importedFrom":"sis-relay-prod-grade-push"')));
+});
+
 test('what the lists have and the queue has lost is imported', async () => {
   const { office, file, relay, listedIds } = await opened();
   await parkTwo(office);
