@@ -111,7 +111,7 @@ const allRooms: Record<string, string> = {
     'stage delivery/mapping delivery/handle delivery/letters delivery/ledger platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
   stage:
     'delivery/handle runtime/jobs platform/auth platform/resources platform/client platform/pace runtime/telemetry runtime/privacy runtime/aws message',
-  'delivery/mapping': 'delivery/handle message',
+  'delivery/mapping': 'delivery/handle runtime/files message',
   'delivery/handle':
     'delivery/letters delivery/ledger crosswalk platform/auth platform/resources platform/client platform/pace runtime/telemetry runtime/files runtime/privacy runtime/aws message',
   'delivery/letters': 'runtime/privacy runtime/aws message',

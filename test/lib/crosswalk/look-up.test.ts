@@ -104,6 +104,20 @@ describe('a message that gives the SIS’ ids', () => {
     });
   });
 
+  test('is told of a known name that is near it: how it differs in the log as well, the name only in the letter', async () => {
+    const data = { orgUnitCode: 'BIO-101', gradeObjectName: 'Midterm', grade: numeric };
+    const failure = parked(await relay.deliver({ ...data, userName: 'Nora.Newcomer' }));
+    expect(failure.message).toMatch(
+      /^The crosswalk does not know this data\.userName, but one that differs in upper and lower case alone\./,
+    );
+    expect(failure.remedy).toContain(
+      'The crosswalk knows nora.newcomer, which differs in upper and lower case alone.',
+    );
+    expect(failure.message).not.toContain('nora');
+    const quiz = await relay.deliver({ ...data, userName: 'nora.newcomer', gradeObjectName: 'Midtrem' });
+    expect(parked(quiz).remedy).toContain('The platform knows Midterm, which differs by one letter.');
+  });
+
   test('goes on when a fill has brought what it names', async () => {
     const pending = relay.deliver({
       ...{ orgUnitCode: 'BIO-101', gradeObjectId: 5001, orgDefinedId: 's-303-new', grade: numeric },
@@ -424,7 +438,8 @@ describe('a look-up', () => {
   test('remembers nothing of what is not known, and asks again', async () => {
     const { crosswalk, reads } = worldOf();
     const unknown: SisId[] = [{ field: 'userName', platformField: 'userId', value: 'nobody' }];
-    for (const count of [1, 2]) {
+    // The first time, the table is searched for names that are near, too.
+    for (const count of [2, 3]) {
       const failure = await crosswalk.platformIds(unknown, asked).catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(MessageFailure);
       expect(failure).toMatchObject({ kind: 'unknown-id', detail: 'userName nobody' });

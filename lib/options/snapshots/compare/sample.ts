@@ -92,8 +92,8 @@ const guardedIn = (names: readonly string[]): UnknownNames['guarded'] =>
 /** Those with a near name first. What is near is sought for some of them: it is compared with every name. */
 const examplesOf = async (sets: SetEngine, field: string): Promise<UnknownNames['examples']> => {
   const near = await sets.all<[string, string]>(
-    `WITH some AS (SELECT name FROM unknown_names WHERE field = $1 ORDER BY name LIMIT 20),
-       bare AS (SELECT name, lower(regexp_replace(name, '\\s|^0+', '', 'g')) AS plain FROM some),
+    `WITH sought AS (SELECT name FROM unknown_names WHERE field = $1 ORDER BY name LIMIT 20),
+       bare AS (SELECT name, lower(regexp_replace(name, '\\s|^0+', '', 'g')) AS plain FROM sought),
        known AS (SELECT name, lower(regexp_replace(name, '\\s|^0+', '', 'g')) AS plain FROM known_names WHERE field = $1)
      SELECT b.name, k.name FROM bare b JOIN known k
        ON k.plain = b.plain OR (abs(length(k.plain) - length(b.plain)) <= 1 AND damerau_levenshtein(k.plain, b.plain) = 1)

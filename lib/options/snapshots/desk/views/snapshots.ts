@@ -388,7 +388,7 @@ const sampleView = (sample: Sample | undefined): View => {
         : [
             {
               tone: 'warn' as const,
-              text: `The platform has none of ${countOf(count, field)}, such as ${examples.map(exampleText).join('; ')}. Their messages would wait`,
+              text: `The crosswalk does not know ${countOf(count, field)}, and their messages would wait: ${examples.map(exampleText).join('; ')}${count > examples.length ? ', and others' : ''}`,
             },
           ]),
     ]),
@@ -403,7 +403,7 @@ const sampleView = (sample: Sample | undefined): View => {
 };
 
 const exampleText = ({ name, nearest, differs }: Sample['unknown'][number]['examples'][number]): string =>
-  plain(nearest === undefined ? name : `${name} (it has ${nearest}, which differs ${differs})`);
+  plain(nearest === undefined ? name : `${name} (it knows ${nearest}, which differs ${differs})`);
 
 const nextOf = ({ id, state, of, counts, removals }: SnapshotRecord): View => {
   if (state === 'comparing' || state === 'sending')
