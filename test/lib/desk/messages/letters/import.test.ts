@@ -112,12 +112,15 @@ test('letters of another stage are refused at once, or are taken for this one, w
     ['rejected', 'grade-push'],
   ]);
   expect((await relay('letters show letter-one')).out).toMatch(/Imported from +sis-relay-prod-grade-push/);
-  await relay('letters replay --kind rejected --reason r --yes');
-  expect(
-    (await office.take(office.queueOf('grade-push').url)).map(
-      ({ MessageAttributes }) => MessageAttributes?.history?.StringValue,
-    ),
-  ).toEqual([0, 1].map(() => expect.stringContaining('"importedFrom":"sis-relay-prod-grade-push"')));
+  const letters = await office.take(office.deadLetters.url);
+  expect(letters.map(({ MessageAttributes: { source, history: told } = {} }) => [source, told])).toEqual(
+    [0, 1].map(() => [
+      expect.objectContaining({ StringValue: office.queueOf('grade-push').arn }),
+      expect.objectContaining({
+        StringValue: expect.stringContaining('"importedFrom":"sis-relay-prod-grade-push"'),
+      }),
+    ]),
+  );
 });
 
 test('what the lists have and the queue has lost is imported', async () => {
