@@ -1,5 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { waitLimitMs } from './limits.ts';
 
 /** For `npm run proofs -- --only mutate`, which says by which tests a change is to be seen. */
 export default defineConfig({
@@ -7,7 +6,7 @@ export default defineConfig({
     setupFiles: ['test/seed.ts'],
     include: (process.env.MUTATE_TESTS ?? '').split(';'),
     testTimeout: 60_000,
-    expect: { poll: { timeout: waitLimitMs, interval: 20 } },
+    expect: { poll: { timeout: 10_000, interval: 20 } },
     tags: [{ name: 'long' }],
   },
 });

@@ -213,6 +213,7 @@ describe('what may have killed the function', () => {
 });
 
 describe('a letter', () => {
+  const quotesSecret = '{"plainSecret":"hunter2"}';
   const pointing = { letterId: 'l', whole: 's3://files/letters/try-out/1.jsonl' };
   test.each<[string, Given, string | undefined, { letter?: object; failure?: object }]>([
     ['tells the whole story', {}, 'try-out/a/nobody', {}],
@@ -264,6 +265,24 @@ describe('a letter', () => {
             'The message is not valid: data.plainSecret: is not a known field; data.theKey: is not a known field',
           remedy:
             'Rotate the secret that the message contained (plainSecret, theKey). The queue held it in clear text; this letter does not. Have the producer send the message again without it, or edit and replay this letter.',
+        },
+      },
+    ],
+    [
+      'keeps a text of a valid message that only looks as if it held a secret',
+      { record: { body: bodyOf({ say: quotesSecret }) }, integration: { forbidden: ['plainSecret'] } },
+      `try-out/${quotesSecret}/nobody`,
+      { letter: { body: bodyOf({ say: quotesSecret }) } },
+    ],
+    [
+      'is without any such text of a message that is not valid',
+      { record: { body: bodyOf({ say: [quotesSecret] }) }, integration: { forbidden: ['plainSecret'] } },
+      undefined,
+      {
+        letter: { body: expect.not.stringContaining('hunter2') },
+        failure: {
+          ...{ kind: 'invalid', message: expect.stringContaining('data.say: expected string') },
+          remedy: expect.stringMatching(/^This letter cannot be replayed/),
         },
       },
     ],
