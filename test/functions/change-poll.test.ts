@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type * as changePoll from '../../functions/change-poll.ts';
 import { handler } from '../../functions/change-poll.ts';
 import { createPlace } from '../../lib/options/changes/position.ts';
 import { refusedKeyOf } from '../../lib/options/changes/services.ts';
@@ -16,6 +17,7 @@ import { eventOf } from '../local/examples.ts';
 import { inThisProcess } from '../local/in-this-process.ts';
 import { takeAll } from '../local/queues.ts';
 import { type Stack, settingsOf, startStack } from '../local/stack.ts';
+import { moduleAnew } from '../module-anew.ts';
 import { mapping, registration, startChanges } from '../options/changes/changes.ts';
 
 let stack: Stack;
@@ -82,8 +84,7 @@ test.each([
 
 test('without an address it does nothing', async () => {
   vi.stubEnv('CHANGES_URL', '');
-  vi.resetModules();
-  const { handler: another } = await import('../../functions/change-poll.ts');
+  const { handler: another } = await moduleAnew<typeof changePoll>('functions/change-poll.ts');
   expect(await another({}, context)).toMatchObject({ outcome: 'off' });
 });
 

@@ -1,12 +1,14 @@
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import type * as tokenRefresh from '../../functions/token-refresh.ts';
 import { createSecretVersions } from '../../lib/platform/auth/versions.ts';
 import { localOffice } from '../lib/desk/cli/local-office.ts';
 import { localClient } from '../local/aws/aws.ts';
 import { control } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
 import { settingsOf } from '../local/stack.ts';
+import { moduleAnew } from '../module-anew.ts';
 import { logForTests } from './log-for-tests.ts';
 
 const office = localOffice({ functions: false });
@@ -16,10 +18,7 @@ const context = { getRemainingTimeInMillis: () => 60_000 } as Context;
 const event = () => eventOf('token-refresh');
 
 /** A container of the function: its module is loaded anew. */
-const container = async () => {
-  vi.resetModules();
-  return (await import('../../functions/token-refresh.ts')).handler;
-};
+const container = async () => (await moduleAnew<typeof tokenRefresh>('functions/token-refresh.ts')).handler;
 
 beforeEach(async () => {
   for (const [name, value] of Object.entries(settingsOf(office.stack().description, 'enrollment-create')))

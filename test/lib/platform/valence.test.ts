@@ -1,7 +1,10 @@
-import { ApplicationContext } from 'valence';
+import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { authUrl, credentialFromCallback } from '../../../lib/stage/user-authorization/auth-url.ts';
 import { localPlatform } from './local-client.ts';
+
+/** Its names are none that Node finds in it. */
+const { ApplicationContext }: typeof import('valence') = createRequire(import.meta.url)('valence');
 
 // A client that others wrote: what it signs, the local platform must accept, and what it writes, we must write as well.
 const local = localPlatform();
