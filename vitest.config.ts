@@ -63,7 +63,7 @@ export default defineConfig({
     tags: [
       { name: 'long', description: 'What is killed, measured or browsed for long: `npm run test-long`.' },
     ],
-    setupFiles: ['test/seed.ts', 'test/own-environment.ts'],
+    setupFiles: ['test/seed.ts', 'test/own-environment.ts', 'test/sockets.ts'],
     testTimeout: testLimitMs,
     hookTimeout: testLimitMs,
     expect: { poll: { timeout: waitLimitMs, interval: 20 } },

@@ -2,6 +2,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { CreateQueueCommand, type QueueAttributeName, type SQSClient } from '@aws-sdk/client-sqs';
 import { buildApp } from 'fauxqs';
 import { traced } from '../../../lib/runtime/aws/error.ts';
+import { serveHere } from '../platform/servers-here.ts';
 import { type Fault, faultList, refusalOf, suffer } from './faults.ts';
 import { withoutHttp } from './files-here.ts';
 import { tellDate } from './listening.ts';
@@ -52,6 +53,7 @@ export async function startQueuesAndFiles() {
   const onObject = tellOfObjects(app, localRegion);
   // fauxqs' own start would listen on every interface of the machine.
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  serveHere(url, app.server, list.needsSocket);
   // Its errors know their call, as those of a function's own client.
   const client = traced(new S3Client({ ...localClient(url), forcePathStyle: true }));
   const { host, port } = new URL(url);

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import * as z from 'zod';
 
-const effects = ['status', 'type', 'failedEntries', 'delayMs', 'hang', 'reset', 'truncate'] as const;
+/** What befalls a connection, not an answer. */
+const socketEffects = ['delayMs', 'hang', 'reset', 'truncate'] as const;
+const effects = ['status', 'type', 'failedEntries', ...socketEffects] as const;
 
 /** What `POST /_local/faults` takes: which calls it meets (all, if it names none), how often or how long, and what happens. */
 const FaultSchema = z
@@ -43,6 +45,10 @@ export function faultList() {
       response.writeHead(204).end();
     },
     isAny: (): boolean => active.length > 0,
+    needsSocket: (): boolean =>
+      active.some(
+        ({ fault, left }) => left > 0 && socketEffects.some((effect) => fault[effect] !== undefined),
+      ),
     /** The oldest fault that this call meets; it counts as having happened. */
     take(action: string, name: string): Fault | undefined {
       active = active.filter(({ left, until }) => left > 0 && until > Date.now());

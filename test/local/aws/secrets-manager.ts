@@ -82,6 +82,7 @@ export async function startSecretsManager(initial: Record<string, object | strin
     createServer((request, response) => {
       answer(request, response).catch((error) => response.writeHead(500).end(`${error}`));
     }),
+    faults.needsSocket,
   );
 }
 

@@ -51,7 +51,7 @@ export async function startTables(
     response.writeHead(refusal.status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
   });
 
-  const { url, close } = await listening(server);
+  const { url, close } = await listening(server, faults.needsSocket);
   await addLedgerTable(url, table);
   if (crosswalkTable !== undefined) await addCrosswalkTable(url, crosswalkTable);
   if (deskTable !== undefined) await addDeskTable(url, deskTable);

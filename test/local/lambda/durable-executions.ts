@@ -95,7 +95,7 @@ export async function startDurableExecutions({
       response.end(JSON.stringify({ Type: 'User', message }));
     }
   });
-  const { url, close } = await listening(server);
+  const { url, close } = await listening(server, () => false);
 
   async function answer(request: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://lambda');

@@ -27,6 +27,8 @@ export function faultList() {
     add: (given: unknown) => void faults.push(parseFault(given)),
     clear: () => void faults.splice(0),
     list: () => faults.map(({ given, left }) => ({ ...given, left })),
+    /** Something other than an answer is in wait. */
+    needsSocket: () => faults.some(({ left, effect }) => left > 0 && effect.answer === undefined),
     take(method: string, path: string): Effect | undefined {
       const fault = faults.find((one) => one.left > 0 && one.fits(method, path) && one.happens());
       if (fault === undefined) return undefined;

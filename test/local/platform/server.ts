@@ -12,6 +12,7 @@ import { answerControl, controlRoot } from './control.ts';
 import { send, sendHalf, sendWithoutEnd } from './http/answer.ts';
 import { wholeBody } from './http/body.ts';
 import type { Arrival } from './route.ts';
+import { serveHere } from './servers-here.ts';
 import { answerTo } from './site.ts';
 import { freshWorld, type World } from './world.ts';
 
@@ -44,6 +45,7 @@ export async function startPlatform(
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  serveHere(url, server, () => world.faults.needsSocket());
   const spool = await mkdtemp(join(tmpdir(), 'local-platform-'));
   const bugs: unknown[] = [];
   function onBug(error: unknown) {
