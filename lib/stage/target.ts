@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { hostname, userInfo } from 'node:os';
+import { homedir, hostname, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { OperationOverride } from '../platform/client/operation.ts';
@@ -84,6 +84,7 @@ const environmentSchema = z.object({
   AWS_LAMBDA_FUNCTION_NAME: z.string().optional(),
   AWS_ENDPOINT_URL_CLOUDFORMATION: z.string().optional(),
   AWS_ENDPOINT_URL_SQS: z.string().optional(),
+  XDG_CONFIG_HOME: z.string().optional(),
   VISUAL: z.string().optional(),
   EDITOR: z.string().optional(),
 });
@@ -142,6 +143,10 @@ export const hasOwnEndpoint = (): boolean =>
   Object.entries(given()).some(
     ([name, value]) => name.startsWith('AWS_ENDPOINT_URL') && !hostOfAws.test(value),
   );
+
+/** What the command keeps for the user of this machine. */
+export const configFolder = (): string =>
+  join(environment().XDG_CONFIG_HOME ?? join(homedir(), '.config'), 'sis-relay');
 
 /** The operator's editor, if the environment names one. */
 export const namedEditor = (): string | undefined => {

@@ -18,6 +18,7 @@ import { inBrowserWords } from './browser-words.ts';
 import { createKept } from './cached-value.ts';
 import { createLists, type Lists } from './desk.ts';
 import { createSession, headers } from './guard.ts';
+import { createKeptFilters } from './kept-filters.ts';
 import { createRuns } from './runs.ts';
 
 export type ConsoleOptions = {
@@ -27,6 +28,8 @@ export type ConsoleOptions = {
   /** The console ends after this time without use. */
   idleMs: number;
   signal: AbortSignal;
+  /** Where filters that a person has named are kept. */
+  filtersFile: string;
   /** Describes an error, as the command does. */
   sentence(error: unknown): string;
   /** Receives a sentence on each change, and the location of a defect in the code. */
@@ -111,6 +114,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
     status,
     runs,
     session,
+    filters: createKeptFilters(options.filtersFile, name),
   };
   let usedMs = Date.now();
   const app = createApp(desk, {

@@ -23,6 +23,7 @@ import type { Session } from './guard.ts';
 import { locked } from './html/forms.ts';
 import { type Html, html } from './html/html.ts';
 import { shown } from './html/view.ts';
+import type { KeptFilters } from './kept-filters.ts';
 import { page } from './page.ts';
 import type { Run, Runs } from './runs.ts';
 import { verbOfPath } from './verb-of-path.ts';
@@ -59,6 +60,7 @@ export type Desk = {
   lists: Lists;
   status: Kept<Status<OptionStatus>>;
   runs: Runs;
+  filters: KeptFilters;
 };
 
 export type { Context };

@@ -41,6 +41,8 @@ const readers: PolicyOfPeople = {
     },
     { Action: ['kms:Decrypt'], Resource: stage.kmsKey },
     { Action: ['logs:FilterLogEvents'], Resource: stage.logNamed('*') },
+    // How many messages were done: what is done at once leaves no record. IAM grants the metrics of all or none.
+    { Action: ['cloudwatch:GetMetricData'], Resource: '*' },
     // The stack's outputs, so that --stage alone is enough to find everything.
     { Action: ['cloudformation:DescribeStacks'], Resource: stage.stackNamed('*') },
     // Which functions are paused. IAM grants the list for all mappings or none.

@@ -616,7 +616,7 @@ export const rules = {
     const alone: Record<string, RegExp> = {
       Producers: /^(sqs:(GetQueueUrl|SendMessage)|s3:PutObject|kms:(Decrypt|GenerateDataKey))$/,
       Readers:
-        /^(sqs:GetQueue(Url|Attributes)|dynamodb:(Scan|Query|GetItem|BatchGetItem)|s3:(GetObject|ListBucket)|kms:Decrypt|logs:FilterLogEvents|cloudformation:DescribeStacks|lambda:List(EventSourceMappings|DurableExecutionsByFunction|VersionsByFunction))$/,
+        /^(sqs:GetQueue(Url|Attributes)|dynamodb:(Scan|Query|GetItem|BatchGetItem)|s3:(GetObject|ListBucket)|kms:Decrypt|logs:FilterLogEvents|cloudwatch:GetMetricData|cloudformation:DescribeStacks|lambda:List(EventSourceMappings|DurableExecutionsByFunction|VersionsByFunction))$/,
       // A filter on a mapping deletes messages.
       Operators: /^(?!lambda:UpdateEventSourceMapping$)/,
     };

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { printableJson } from '../../../runtime/privacy/printable.ts';
+import { configFolder } from '../../../stage/target.ts';
 import { startConsole } from '../../console/console.ts';
 import type { CommandContext } from '../command-context.ts';
 
@@ -12,6 +13,7 @@ export const openConsole = async (
 ): Promise<void> => {
   const { url, newUrl, ended } = await startConsole(target, {
     ...{ port, readOnly, signal, idleMs: idle * 60_000 },
+    filtersFile: join(configFolder(), 'filters.json'),
     sentence,
     say: (line) => terminal.err(`${line}\n`),
   });

@@ -81,7 +81,7 @@ export const addLetters = (desk: Desk): void => {
       { Tick: ({ id }) => ({ tick: id, isTicked: ticked.has(id) }), ...letterColumns },
       { empty: 'No letter matches.', titles, minor: ['Replays', 'Function'] },
     );
-    return html`<div id="part">${filterForm(given, desk)}
+    return html`<div id="part">${await keptFilters(desk, given)}${filterForm(given, desk)}
 ${query.has('unheld') ? html`<p class="warn">No letter’s error contains that text, so the letters are not filtered by it.</p>` : ''}
 <p role="status">${numberOf(found.length)} of ${countOf(value.all.length, 'letter')}, as of ${clock(atMs)}.</p>
 <form method="get" data-selection>${hiddenFields({ ...given, sort, selected: elsewhere })}
@@ -95,6 +95,21 @@ ${htmlOf(desk, [letters])}${place === '' ? '' : html`<nav class="pager" aria-lab
       at.show('Result', reindexedView(await reindexLetters(target, options)));
     }),
   );
+
+  app.post('/filters', async (context) => {
+    const form = await formOf(context);
+    const name = form.get('name')?.trim() ?? '';
+    const { given } = filterFrom(form);
+    if (name === '') throw new UsageError('Under which name? Enter one.');
+    if (Object.keys(given).length === 0) throw new UsageError('Set a filter first.');
+    const address = href('/letters', given);
+    await desk.filters.keep(name, address);
+    return context.redirect(address, 303);
+  });
+  app.post('/filters/forget', async (context) => {
+    await desk.filters.drop((await formOf(context)).get('name') ?? '');
+    return context.redirect('/letters', 303);
+  });
 
   // Privacy: a search text may be a name. Only conditions that the lists contain, which name no person, go into the address.
   app.post('/letters/search', async (context) => {
@@ -134,6 +149,18 @@ const actions = (matching: number, elsewhere: number): Html => {
     html`<button formaction="${to}"${look === '' ? '' : html` class="${look}"`}>${text} <span data-chosen></span></button> `;
   return html`<fieldset class="actions"><legend>Do with</legend>${whichOf(matching, elsewhere)}
 ${act('Replay', '/replay')}${act('Edit', '/edit')}${act('Export', '/export')}${act('Discard', '/discard', 'danger')}</fieldset>`;
+};
+
+/** Those that were kept, and a form to keep the one that is set. */
+const keptFilters = async ({ filters }: Desk, given: Given): Promise<Html> => {
+  const [here, all] = [href('/letters', given), await filters.all()];
+  const isSet = Object.keys(given).length > 0 && !all.some(([, address]) => address === here);
+  if (all.length === 0 && !isSet) return html``;
+  const kept = all.map(
+    ([name, address]) =>
+      html`<span class="chip"><a href="${address}"${address === here ? html` aria-current="page"` : ''}>${name}</a><form method="post" action="/filters/forget">${hiddenFields({ name })}<button aria-label="Forget the filter ${name}">×</button></form></span> `,
+  );
+  return html`<div class="kept">${kept}${isSet ? html`<form method="post" action="/filters" class="inline">${hiddenFields(given)}<label>Name <input name="name" required maxlength="60" autocomplete="off"></label><button>Keep this filter</button></form>` : ''}</div>`;
 };
 
 const filterForm = (given: Given, { integrations }: Desk): Html => {

@@ -1,14 +1,17 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { decodeHTML } from 'entities';
 import { createApp } from '../../../../lib/desk/console/app.ts';
 import { type ConsoleOptions, startConsole } from '../../../../lib/desk/console/console.ts';
 import type { Desk } from '../../../../lib/desk/console/desk.ts';
 import { createSession } from '../../../../lib/desk/console/guard.ts';
+import { createKeptFilters } from '../../../../lib/desk/console/kept-filters.ts';
 import { loadOptionDesks } from '../../../../lib/options.ts';
 import { roles } from '../../../../lib/stage/roles.ts';
 import type { Target } from '../../../../lib/stage/target.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
 
 type Sent = {
   method?: string;
@@ -66,6 +69,7 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
   const said: string[] = [];
   const { url, ended } = await startConsole(target, {
     ...{ port: 0, readOnly: false, idleMs: 60_000, signal: ending.signal },
+    filtersFile: join(temporaryFolder(), 'filters.json'),
     ...{ sentence: (error) => String(error), say: (line) => said.push(line) },
     ...options,
   });
@@ -126,7 +130,8 @@ export const appWith = (desk: object = {}) => {
   const session = createSession();
   const host = '0123456789abcdef.localhost:1';
   const own = { session, signal: new AbortController().signal, who: 'a test', roles: new Set(roles) };
-  const whole = { integrations: new Map(), desks, ...own, ...desk };
+  const filters = createKeptFilters(join(temporaryFolder(), 'filters.json'), 'sis-relay-test');
+  const whole = { integrations: new Map(), desks, filters, ...own, ...desk };
   const app = createApp(whole as unknown as Desk, { host, optionScreens, sentence: String, onUse: () => {} });
   const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
   const exchange = (token: string, next = '/') =>

@@ -1018,6 +1018,8 @@ describe('--read-only', () => {
   const harmless = [
     '/session',
     '/find',
+    '/filters',
+    '/filters/forget',
     '/letters/search',
     '/replay',
     '/uncertain',

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LetterRecord } from '../../../../lib/delivery/letters/record.ts';
+import { createKeptFilters, type KeptFilters } from '../../../../lib/desk/console/kept-filters.ts';
 import { listingOf } from '../../../../lib/desk/messages/letters/list.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
 import { appWith } from './attacker.ts';
 
 type Letters = LetterRecord[];
@@ -18,10 +22,12 @@ const targetWith = (queued: number) => {
   return { who: 'a test', sqs, deadLetterQueueUrl: async () => 'http://127.0.0.1/0/dead-letters' };
 };
 
+type Screen = { address?: string; isRead?: boolean; queued?: number; filters?: KeptFilters };
+
 /** The screen of letters for a browser that has signed in. */
 const screen = (
   query: [string, string][],
-  { address = '/letters', isRead = true, queued = 230 } = {},
+  { address = '/letters', isRead = true, queued = 230, ...more }: Screen = {},
 ): Promise<string> => {
   const lists = {
     letters: {
@@ -29,7 +35,7 @@ const screen = (
       isThere: () => isRead,
     },
   };
-  const desk = { lists, name: 'sis-relay-test', target: targetWith(queued), readOnly: false };
+  const desk = { lists, name: 'sis-relay-test', target: targetWith(queued), readOnly: false, ...more };
   return appWith(desk).get(`${address}?${new URLSearchParams(query)}`);
 };
 
@@ -87,4 +93,20 @@ test('very many letters that are not read yet leave the screen to come at once, 
   expect(whole).not.toContain('whole');
   for (const given of [{ queued: 100_000 }, { isRead: false }])
     expect(await screen(filter, given)).toContain('220 of 230 letters');
+});
+
+test('a filter that is named is kept on this machine, for this deployment, in a file of its owner alone', async () => {
+  const file = join(temporaryFolder(), 'sis-relay', 'filters.json');
+  const filters = createKeptFilters(file, 'sis-relay-test');
+  const address = '/letters?kind=rejected';
+  await filters.keep('Monday', address);
+  expect(statSync(file).mode & 0o077).toBe(0);
+  const page = await screen([['kind', 'rejected']], { filters });
+  expect(page).toContain('<a href="/letters?kind=rejected" aria-current="page">Monday</a>');
+  // What is kept already is not offered again; another filter is.
+  expect(page).not.toContain('Keep this filter');
+  expect(await screen([['function', 'grade-push']], { filters })).toContain('Keep this filter');
+  expect(await createKeptFilters(file, 'sis-relay-other').all()).toEqual([]);
+  await filters.drop('Monday');
+  expect(await filters.all()).toEqual([]);
 });

@@ -23,7 +23,7 @@ const start = async (options: Partial<ConsoleOptions> = {}): Promise<ServedConso
   const ending = new AbortController();
   const { url, ended } = await startConsole(office.target, {
     ...{ port: 0, readOnly: false, idleMs: 60_000, signal: ending.signal },
-    ...{ sentence: (error) => String(error), say: () => {} },
+    ...{ sentence: (error) => String(error), say: () => {}, filtersFile: '' },
     ...options,
   });
   return {

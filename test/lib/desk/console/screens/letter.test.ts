@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { inBrowserWords } from '../../../../../lib/desk/console/browser-words.ts';
 import { discardLetters } from '../../../../../lib/desk/messages/archive/discard.ts';
 import { createAudit } from '../../../../../lib/stage/audit.ts';
 import { eventBody, never, officesForTests } from '../../cli/office.ts';
@@ -157,6 +158,67 @@ test('a message that is not JSON has no form: its place, and the command that op
   expect(result).not.toContain('Check again');
   for (const each of told) expect(result).toContain(each);
   await ours.close();
+});
+
+test('one box finds a letter by its id, and a user, a course, a cause or a word with what else is known of them', async () => {
+  const office = await offices.open();
+  const [one = '', other = ''] = await office.park([
+    { body: eventBody('grade-push', { userId: 4711 }) },
+    { function: 'enrollment-create', body: eventBody('enrollment-create', { userId: 4712 }) },
+  ]);
+  const ours = await openConsole(office.target);
+  const find = (text: string) => ours.post('/find', { text });
+  expect((await find(one.slice(0, 8))).headers.location).toBe(`/letters/${one}`);
+  expect((await find('4712')).headers.location).toBe(`/letters/${other}`);
+  const course = (await find('2001')).text;
+  for (const id of [one, other]) expect(course).toContain(`href="/letters/${id}"`);
+  expect(course).toContain('href="/letters?orgUnit=2001"');
+  const word = (await find('not found')).text;
+  expect(word).toContain('href="/letters?error=not+found"');
+  const [, cause = ''] = /href="\/letters\?cause=([0-9a-f]{8})"/.exec(word) ?? [];
+  expect((await find(cause)).headers.location).toBe(`/letters?cause=${cause}`);
+  // A name of a person is in no address.
+  const name = (await find('Jane Doe')).text;
+  expect(name).toContain('0 letters, 0 causes and 0 waiting messages');
+  expect(name).not.toMatch(/href="[^"]*Jane/);
+  expect((await find('')).status).toBe(400);
+  await ours.close();
+});
+
+test('the message of a letter has its failure marked at the value that the platform names', async () => {
+  const office = await offices.open();
+  const [refused = '', invalid = ''] = await office.park([
+    { failure: { detail: 'Grade object not found' } },
+    {
+      body: eventBody('grade-push', { grade: { points: 'many' } }),
+      failure: { kind: 'invalid', message: 'The message is not valid: data.grade.points: must be a number' },
+    },
+  ]);
+  const ours = await openConsole(office.target);
+  const marked = async (id: string): Promise<string[]> =>
+    [...(await ours.get(`/letters/${id}/message`)).text.matchAll(/<mark>\s*(.*?)<\/mark>/g)].map(
+      ([, line = '']) => line.replace(/<[^>]*>/g, ''),
+    );
+  expect(await marked(refused)).toEqual([
+    expect.stringMatching(/gradeObjectId.*5001, ← Grade object not found$/),
+  ]);
+  expect(await marked(invalid)).toEqual([expect.stringMatching(/points.* ← must be a number$/)]);
+  await ours.close();
+});
+
+test.each([
+  [
+    'A table holds messages for one function. Pass --function and its name, or --map and a mapping file. There are: grade-push.',
+    'A table holds messages for one function. Choose a function, or a mapping file.',
+  ],
+  ['If it was not, pass --include-uncertain to send it.', /use the box of letters that are uncertain/],
+  ['The format of x.txt is not known. Pass --format csv|json|jsonl.', /ending that tells it/],
+  ['Nothing failed.', 'Nothing failed.'],
+])('an error names what a browser has, not options of the command: %s', (sentence, told) => {
+  const words = inBrowserWords(sentence);
+  if (typeof told === 'string') expect(words).toBe(told);
+  else expect(words).toMatch(told);
+  expect(words).not.toContain('--');
 });
 
 const fieldIn = (page: string, path: string): string =>
