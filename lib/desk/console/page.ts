@@ -30,7 +30,7 @@ export const page = ({ title, path, name, who, readOnly, proof }: Frame, content
     `${title} · ${name}`,
     html`<header class="head"><a class="skip" href="#main">To the content</a>
 <p class="stage"><span class="unseen">Stage </span>${name}${readOnly ? html` <span class="badge watch">read only</span>` : ''}</p>
-<form method="post" action="/find" role="search" class="find"><input name="text" type="search" placeholder="Search" aria-label="Search for a letter, event, user, course, cause or error" maxlength="256" autocomplete="off" required><kbd aria-hidden="true">/</kbd></form>
+<form method="post" action="/find" role="search" aria-label="Find anything" class="find"><input name="text" type="search" placeholder="Search" aria-label="Search for a letter, event, user, course, cause or error" maxlength="256" autocomplete="off" required><kbd aria-hidden="true">/</kbd></form>
 <details class="fold menu"><summary>Menu</summary><nav aria-label="Screens"><ul>${screens.map((screen, at) => tab(screen, { to: at === 0 ? '/' : `/${screen.toLowerCase()}`, path }))}</ul></nav></details>
 <p class="who quiet">You are ${who}. <a href="/keys" data-keys>Keys</a></p></header>
 <main id="main" tabindex="-1"><h1>${title}</h1>${content}</main>

@@ -21,6 +21,7 @@ import {
   href,
   type Link,
   list,
+  type Note,
   type Piece,
   part,
   table,
@@ -106,15 +107,17 @@ const nothingText = ({ listed, queued }: Counted, name: string): string =>
 /** What limits the list, and how the lists and the queue differ. */
 export const remarksOnLetters = ({ listed, queued, limitReached }: Counted): View => [
   limitReached && { more: 'These are as many as were asked for' },
-  ...(listed === undefined || listed === queued
-    ? []
-    : [
-        text(
-          `SQS counts about ${countOf(queued, 'letter')}, but the lists have ${numberOf(listed)}. The lists are corrected every 15 minutes.`,
-        ),
-        { lead: 'To do it now', command: 'letters reindex' },
-        { action: '/reindex', buttons: [{ text: 'Correct the lists now' }] },
-      ]),
+  ...(listed === undefined || listed === queued ? [] : queueNotes({ listed, queued })),
+];
+
+/** The lists lack letters that the queue has, or have others. */
+export const queueNotes = ({ listed = 0, queued }: Pick<Found, 'listed' | 'queued'>): [Note, ...View] => [
+  {
+    tone: 'plain',
+    text: `SQS counts about ${countOf(queued, 'letter')}, but the lists have ${numberOf(listed)}. The lists are corrected every 15 minutes.`,
+  },
+  { lead: 'To do it now', command: 'letters reindex' },
+  { action: '/reindex', buttons: [{ text: 'Correct the lists now' }] },
 ];
 
 /** `warn`: it may go away by itself. `bad`: a person must act. */
@@ -240,7 +243,8 @@ export const otherLinks = (
 };
 
 const discardLink = (count: string, which: { cause: string } | { id: string }): Link => ({
-  ...{ text: `Discard${count}`, to: href('/discard', which), isChange: true, isDestructive: true },
+  ...{ text: `Discard${count}`, to: href('/discard', which), isChange: true },
+  ...{ isDestructive: true, short: 'Discard' },
 });
 
 export const groupsView = (found: Groups, name: string): View => {

@@ -19,7 +19,15 @@ import type { Group } from '../messages/letters/groups.ts';
 import type { WaitingGroup } from '../messages/waiting/waiting.ts';
 import type { OptionFacts, PaceStatus, QueueStatus, Status } from '../reviews/status.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
-import { adviceOf, causeText, firstAction, kindTone, otherLinks, remarksOnLetters } from './letters.ts';
+import {
+  adviceOf,
+  causeText,
+  firstAction,
+  kindTone,
+  otherLinks,
+  queueNotes,
+  remarksOnLetters,
+} from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
 import { revealCommand } from './verify.ts';
 import {
@@ -378,12 +386,12 @@ const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): Vi
   const { groups } = letters;
   const causes = groups.filter(({ kind }) => !needsDecision(kind));
   const all: View = [
-    ...(deployed === undefined || deployed.is === 'same' ? [] : [stepOf(versionView(deployed), 'today')]),
+    ...(deployed === undefined || deployed.is === 'same' ? [] : [stepOf(versionView(deployed), 'now')]),
     ...blockedView(waiting, connectionProblems(status)),
     ...paused.map((each) => stepOf(pausedNotes(each), 'now')),
     ...status.options.flatMap(({ first }) => first),
     ...atWorkView(status.atWork ?? []),
-    ...(isMoreQueued(letters) ? remarksOnLetters(letters) : []),
+    ...(isMoreQueued(letters) ? [stepOf(queueNotes(letters), 'note')] : []),
     ...undecidedView(groups),
     ...replayAllView(groups),
     ...causes.slice(0, most).map((group) => firstOfCause(group, isOneOfMany(groups) && isReplayed(group))),

@@ -293,7 +293,7 @@ const classOf = (...names: (string | false | undefined)[]): Html | string => {
 const tableOf = (given: Table, showing: Showing): Html => {
   const { caption, titles, rows, hasBars, minor = [] } = given;
   if (rows.some(({ under }) => under !== undefined))
-    return html`${rows.map((row) => entryOf(row, { given, showing }))}`;
+    return html`<div class="entries">${rows.map((row) => entryOf(row, { given, showing }))}</div>`;
   const isRight = titles.map((_, at) => rows.some(({ cells }) => isNumber(cells[at])));
   const drawn = hasBars
     ? titles.findIndex((_, at) => rows.some(({ cells }) => typeof cells[at] === 'number'))
@@ -333,5 +333,5 @@ const entryOf = (
 ${others.length === 0 ? '' : html`<p class="quiet">${others}</p>`}${shown(
   under.filter((each) => !isButton(each)),
   inside,
-)}<div class="act main">${shown(under.filter(isButton), inside)}</div></article>`;
+)}<div class="act main">${shown(under.filter(isButton), { ...inside, isShort: true })}</div></article>`;
 };

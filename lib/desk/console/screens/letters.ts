@@ -84,7 +84,7 @@ export const addLetters = (desk: Desk): void => {
     return html`<div id="part">${await keptFilters(desk, given)}${filterForm(given, desk)}
 ${query.has('unheld') ? html`<p class="warn">No letter’s error contains that text, so the letters are not filtered by it.</p>` : ''}
 <p role="status">${numberOf(found.length)} of ${countOf(value.all.length, 'letter')}, as of ${clock(atMs)}.</p>
-<form method="get" data-selection>${hiddenFields({ ...given, sort, selected: elsewhere })}
+<form method="get" class="letters" data-selection>${hiddenFields({ ...given, sort, selected: elsewhere })}
 ${desk.readOnly || found.length === 0 ? '' : offered(desk, '/replay', actions(found.length, elsewhere.length))}
 ${htmlOf(desk, [letters])}${place === '' ? '' : html`<nav class="pager" aria-label="Pages"><span>${place}</span> ${buttons}</nav>`}</form></div>`;
   });
