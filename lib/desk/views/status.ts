@@ -655,9 +655,15 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): Block => {
 
 const isForConsole = (block: View[number]): boolean => !(block && 'command' in block);
 
-/** Whom letters harm, as far as they name it. */
+/** Whom letters harm, as far as they name it: `200 users in org unit 2001, grade object 5001`. */
 const harmText = (groups: readonly Group[]): string =>
-  [...new Set(groups.map(({ about }) => about.replace(/^All (in|about) /, '')))].filter(Boolean).join('; ');
+  [...new Set(groups.map(({ about }) => about))]
+    .filter(Boolean)
+    .map((about) => {
+      const [shared = '', different] = about.replace(/^All (in|about) /, '').split('; ');
+      return different === undefined ? shared : `${different} in ${shared}`;
+    })
+    .join('; ');
 
 const queuesView = ({ queues, letters, paused }: Pick<Status, 'queues' | 'letters' | 'paused'>): View => {
   const { counts, groups } = letters;

@@ -57,7 +57,9 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
     const isOfOne = new Set(groups.map((group) => group.function)).size < 2;
     const told: View = [
       text(`${matchText(count)}.`),
-      groupTable('Letters by cause', groups, 'There is nothing to edit.'),
+      // Of one letter, the form shows it at its field.
+      (count !== 1 || problemsIn(groups.map(({ error }) => error)).length === 0) &&
+        groupTable('Letters by cause', groups, 'There is nothing to edit.'),
       ...(count === 0 ? becameOf(filter) : []),
     ];
     return html`${htmlOf(desk, told)}${

@@ -26,7 +26,7 @@ import { beginDiscard } from './discard.ts';
 import { beginReplay } from './replay.ts';
 
 /** More rows would be more than three screens. */
-const perPage = 20;
+const perPage = 15;
 
 export const addUncertain = (desk: Desk): void => {
   const { target, runs, lists } = desk;
@@ -65,7 +65,7 @@ export const addUncertain = (desk: Desk): void => {
         ...origin,
         ...about,
       },
-      { minor: ['Age'] },
+      { minor: ['Age', 'Function'] },
     );
     const turning = pager(paged, (page) => href('/uncertain', { ...given, page }));
     const kinds = hiddenFields({ ...given, kind: given.kind ?? undecidedKinds });

@@ -195,6 +195,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await press(button(/^Look for .* on the platform$/));
     // For a minute the call may still act: a person who knows better decides.
     await page.getByText(/^1 (absent|unclear): /).waitFor({ timeout: waitLimitMs });
+    await press(page.getByRole('row').locator('summary'));
     await write(page.getByRole('row').getByLabel('Reason'), 'she has not handed in');
     await press(button('Send: it was not'));
     await press(button('Send 1 letter'));
@@ -252,6 +253,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
   }, async () => {
     await toScreen('Overview');
     expect(await isFocused(page.locator('.first')), 'what the screen is for').toBe(true);
+    await press(page.locator('#details > summary'));
     const row = page.getByRole('row', { name: 'submission-upload' });
     await press(row.locator('summary'));
     await write(row.getByLabel('Reason'), 'a new key');

@@ -277,19 +277,17 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
     await page.emulateMedia({ media: null, colorScheme: null });
   });
 
+  /** The main screens in both themes, as a large and a small window show them; of the others, one picture each. */
   const shown: [file: string, screen: string, options?: { width?: number; theme?: 'dark' }][] = [
-    ['overview', 'overview'],
-    ['overview-dark', 'overview', { theme: 'dark' }],
-    ['overview-small', 'overview', { width: 360 }],
-    ['causes', 'causes'],
-    ['letters', 'letters'],
-    ['letter', 'letter'],
-    ['plan', 'plan'],
-    ['edit', 'difference'],
-    ['uncertain', 'looked up'],
+    ...['overview', 'letters', 'letter', 'uncertain', 'edit'].flatMap((file): typeof shown => [
+      [file, file],
+      [`${file}-dark`, file, { theme: 'dark' }],
+      [`${file}-small`, file, { width: 390 }],
+      [`${file}-small-dark`, file, { width: 390, theme: 'dark' }],
+    ]),
+    ...['causes', 'plan', 'trace', 'log'].map((file): (typeof shown)[number] => [file, file]),
+    ['difference', 'difference'],
     ['publish', 'grid of errors'],
-    ['trace', 'trace'],
-    ['log', 'log'],
   ];
   /** `npm run screenshots` writes them for the documents; else it is looked whether they could be. */
   test('the screens that the documents show are small files', async () => {

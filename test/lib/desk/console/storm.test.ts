@@ -1,0 +1,77 @@
+// @module-tag long
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../../temporary-folder.ts';
+import { eventBody, officesForTests } from '../cli/office.ts';
+import { launch, loaded, type ServedConsole, serveConsole, signIn } from './browser.ts';
+import { browserPath } from './browser-path.ts';
+import { causesOfStorm, stormOf } from './storm.ts';
+
+const offices = officesForTests();
+
+describe.skipIf(browserPath() === undefined)('in a storm of fifteen causes', () => {
+  let browser: Browser;
+  let served: ServedConsole;
+  let page: Page;
+  let tall: (path: string) => Promise<number>;
+  beforeAll(async () => {
+    const office = await offices.open();
+    await office.park(
+      stormOf(20).map(({ data, ...letter }) => ({ ...letter, body: eventBody(letter.function, data) })),
+    );
+    const file = join(temporaryFolder(), 'stack.json');
+    writeFileSync(file, JSON.stringify(office.description()));
+    [browser, served] = await Promise.all([launch(), serveConsole(file)]);
+    page = await signIn(await browser.newContext({ viewport: { width: 1280, height: 800 } }), served);
+    tall = async (path) => {
+      await page.goto(served.origin + path);
+      await loaded(page);
+      return page.evaluate<number>('document.documentElement.scrollHeight');
+    };
+  });
+  afterAll(async () => {
+    await browser.close();
+    await served.stop();
+  });
+
+  test('a person sees all that is to be done on one screen: numbered, with its severity in a word, and one button each', async () => {
+    await tall('/');
+    const cards = await page.locator('.step:not(.note)').evaluateAll((all) =>
+      all.map((card) => ({
+        bottom: card.getBoundingClientRect().bottom,
+        severity: card.querySelector('.badge')?.textContent ?? '',
+        filled: card.querySelectorAll('.act.main :is(button, a)').length,
+      })),
+    );
+    // Those that need a decision are one card for each kind.
+    expect(cards.length).toBeGreaterThanOrEqual(causesOfStorm);
+    expect(Math.max(...cards.map(({ bottom }) => bottom))).toBeLessThanOrEqual(800);
+    for (const { severity, filled } of cards) {
+      expect(severity).toMatch(/^(Act now|Today|Watch)$/);
+      expect(filled).toBeLessThanOrEqual(1);
+    }
+  });
+
+  test('what needs a decision is at most three screens, large and small', async () => {
+    expect(await tall('/uncertain')).toBeLessThanOrEqual(3 * 800);
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await tall('/uncertain')).toBeLessThanOrEqual(3 * 844);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  test('keys lead everywhere: to the search, to a screen, and to their own list', async () => {
+    await tall('/');
+    await page.keyboard.press('/');
+    await page.keyboard.type('Grade object not found');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Search', level: 1 }).waitFor();
+    expect(await page.getByRole('heading', { name: 'Causes' }).count()).toBe(1);
+    await page.keyboard.press('g');
+    await page.keyboard.press('l');
+    await page.getByRole('heading', { name: 'Letters', level: 1 }).waitFor();
+    await page.keyboard.press('?');
+    expect(await page.getByRole('dialog', { name: 'Keys' }).textContent()).toContain('Search');
+  });
+});
