@@ -313,7 +313,8 @@ export const listView = (found: Listed, name: string): View => {
 
 const whenText = (time: string): string => `${time} (${ageOf(Date.parse(time))} ago)`;
 
-export const letterView = (details: LetterDetails): View => {
+/** All that a letter says, without its message. */
+export const letterFacts = (details: LetterDetails): View => {
   const { failure, history, replays } = details;
   const facts = (...all: [label: string, value: Piece][]): Block => ({
     facts: all.filter(([, value]) => value !== undefined && value !== ''),
@@ -358,15 +359,19 @@ export const letterView = (details: LetterDetails): View => {
         ]),
       ),
     ),
-    part(
-      {
-        tone: 'quiet',
-        text: details.revealed ? 'Message' : 'Message, without personal data',
-        ...(!details.revealed && {
-          command: `letters show ${details.id.slice(0, 8)} --reveal --reason <why>`,
-        }),
-      },
-      { document: details.message, label: 'Message' },
-    ),
   ];
 };
+
+export const letterView = (details: LetterDetails): View => [
+  ...letterFacts(details),
+  part(
+    {
+      tone: 'quiet',
+      text: details.revealed ? 'Message' : 'Message, without personal data',
+      ...(!details.revealed && {
+        command: `letters show ${details.id.slice(0, 8)} --reveal --reason <why>`,
+      }),
+    },
+    { document: details.message, label: 'Message' },
+  ),
+];

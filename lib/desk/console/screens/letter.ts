@@ -7,7 +7,7 @@ import { findLetter, NoLetterError } from '../../messages/letters/list.ts';
 import { type LetterDetails, showLetter } from '../../messages/letters/show.ts';
 import { letterOrTrace, traceOf } from '../../messages/trace/trace.ts';
 import { ageOf } from '../../views/amounts.ts';
-import { firstAction, kindTone, letterView, otherLinks, subjectOf } from '../../views/letters.ts';
+import { firstAction, kindTone, letterFacts, otherLinks, subjectOf } from '../../views/letters.ts';
 import { noLetterView, timelineView, timeText, unknownLetterView } from '../../views/trace.ts';
 import { badge, href, section, text, type View } from '../../views/view.ts';
 import {
@@ -74,7 +74,7 @@ ${htmlOf(desk, [section('What happened', ...timelineView(trace))])}</div>
     const back = { text: 'Hide personal data', to: `/letters/${encodeURIComponent(details.id)}` };
     const message: View = [
       section('Message, revealed', ...messageView(details), { links: [back] }),
-      { fold: letterView(details), summary: 'All that the letter says' },
+      { fold: letterFacts(details), summary: 'All that the letter says' },
     ];
     const content = await storyOf({ id: details.id, record }, { message, signal });
     return render(desk, context, { title: 'Letter, revealed', content });
