@@ -301,7 +301,7 @@ const figuresOf = ({ waiting, letters, pace }: Status<OptionStatus>, done: numbe
     },
     budget === undefined || used === undefined
       ? { label: 'Budget used', value: '–', note: window === 'none' ? 'none reported' : 'not known' }
-      : { label: 'Budget used', value: partOf(used, budget), note: 'of the platform’s credits' },
+      : { label: 'Budget used', value: partOf(used, budget), note: 'of all credits' },
   ];
 };
 
