@@ -19,7 +19,7 @@ import { eventOf } from '../local/examples.ts';
 import { answerOf, executionHere, jobServicesHere } from '../local/in-this-process.ts';
 import { durableOptionsOf } from '../local/stack.ts';
 import { useOf } from '../peak-memory.ts';
-import { jobForTests } from './job-for-tests.ts';
+import { invalidToken, jobForTests } from './job-for-tests.ts';
 
 const name = 'crosswalk-fill';
 let table: CrosswalkTable;
@@ -457,6 +457,12 @@ describe('classlists', () => {
     ).toEqual([]);
     expect(await userOf('lena.learner')).toBeUndefined();
     expect(await entryOf('userName', 'file', 'lena.learner')).toEqual({ ids: [301] });
+  });
+
+  test('that wait for a credential tell it at once, as a refusal', async () => {
+    await controls().fault(invalidToken, { path: '2001/classlist', times: 1 });
+    expect(await fill({ classlists: true })).toMatchObject({ outcome: 'filled' });
+    expect(logged()).toContainEqual(expect.stringMatching(/"kind":"credentials".*"Refusals":\[1\]/));
   });
 
   test('guard the first file of users: one that slipped by a row waits for a person', async () => {

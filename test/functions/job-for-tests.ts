@@ -8,6 +8,13 @@ import type { InvokeResult } from '../local/lambda/runtime-api.ts';
 import { durableOptionsOf, type Stack, settingsOf, startStack } from '../local/stack.ts';
 import { logForTests } from './log-for-tests.ts';
 
+/** What the platform answers if it knows the credential no more. */
+export const invalidToken = {
+  status: 403,
+  headers: { 'content-type': 'text/plain' },
+  body: 'Invalid token',
+};
+
 /** A whole execution of a job. */
 export type Execute = (event: unknown) => Promise<InvokeResult>;
 

@@ -6,6 +6,7 @@ import { requestIn } from '../../lib/options/reconcile/request.ts';
 import { waitLimitMs } from '../limits.ts';
 import { comparisonForTests } from '../options/reconcile/comparison-for-tests.ts';
 import { compare } from '../options/reconcile/effect/stage.ts';
+import { invalidToken } from './job-for-tests.ts';
 
 const hour = 3_600_000;
 const {
@@ -211,6 +212,14 @@ test('it waits while the platform asks it to, and then goes on', async () => {
   const { report, findings } = await compare(stageNow(), { whole: true }, 3_000);
   expect(findings).toEqual([]);
   expect(report).toMatchObject({ state: 'whole', tallies: { recent: { selected: 2, looked: 2 } } });
+});
+
+test('while it waits for a credential, it counts as refused', async () => {
+  await grades(grade(301, 7));
+  await controls().fault(invalidToken, { method: 'GET', path: '/values/', times: 2 });
+  const { report } = await compare(staged({ LOG_LEVEL: 'info' }), { whole: true }, 3_000);
+  expect(report).toMatchObject({ state: 'whole' });
+  expect(job.logged()).toContainEqual(expect.stringMatching(/"kind":"credentials".*"Refusals":\[1\]/));
 });
 
 test('what an operator has accepted is counted, and no finding until it is written, or the platform changes it, again', async () => {

@@ -89,7 +89,6 @@ const exportOrgUnit = async (task: OrgUnit, context: ExportContext): Promise<Tur
     } catch (error) {
       if (signal.aborted) return { left, answered };
       const failure = failureOf(error);
-      observe.failed(failure.kind);
       if (isRetried(failure.kind)) return { left, failure, answered };
       if (failure.kind === 'defect') observe.error(safe`a defect of sis-relay`, {}, error);
       else answered = true;

@@ -214,6 +214,8 @@ const lookAtAll = async (
       addCounts(now, done);
       const report = reportOf(run, { ...told, sum: now, steps: at });
       await services.store.writeJson(reportKey(report.id), report);
+      if (done.waits) services.observe.failed(done.waits.kind);
+      services.observe.flush();
       return done;
     },
     next: async (looked, from) => {

@@ -219,7 +219,9 @@ const takeTurns = async <Item, Sum>(
       again.push(task, ...left.splice(0));
       return;
     }
-    const fate = fateOf(task, await turn(task.item), state);
+    const turned = await turn(task.item);
+    if (turned.failure) observe.failed(turned.failure.kind);
+    const fate = fateOf(task, turned, state);
     if (fate.is === 'cut off') again.push(fate.task);
     if (fate.is === 'cut off' || fate.is === 'done') return;
     const affected = fate.withAll ? [fate.task, ...left.splice(0)] : [fate.task];
