@@ -44,6 +44,7 @@ const stages = [
   'contract/released',
   'costs/cost',
   'deployed/aws-runtime',
+  'deployed/incidents',
   'permissions/deploy-role',
   'permissions/deploy-stack',
   'permissions/desk-roles',

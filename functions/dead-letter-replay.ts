@@ -2,15 +2,21 @@ import type { Context } from 'aws-lambda';
 import { reindexLetters } from '../lib/desk/messages/letters/reindex.ts';
 import { replayEvent } from '../lib/desk/messages/replay/event.ts';
 import { type ReplayResult, replayLetters } from '../lib/desk/messages/replay/replay.ts';
+import { lookForPeople } from '../lib/desk/reviews/on-call.ts';
+import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
+import { readSettings } from '../lib/runtime/aws/setting.ts';
 import { createTally } from '../lib/runtime/telemetry/metrics.ts';
 import { oldestPauseMs } from '../lib/runtime/telemetry/pauses.ts';
 import { createAudit } from '../lib/stage/audit.ts';
 import { type ConnectionReport, connectionOperations } from '../lib/stage/connection/check.ts';
 import { loadIntegrations } from '../lib/stage/integrations.ts';
+import { onCallSettings } from '../lib/stage/on-call-settings.ts';
 import { type Target, targetFrom } from '../lib/stage/target.ts';
 
 /** Calls that need scopes. The function also reads the resource that a refused letter names, but there a refusal is an answer, too. */
 export const operations = connectionOperations;
+
+const settings = onceFromEnvironment((environment) => readSettings(onCallSettings, environment));
 
 /** Time reserved at the end of an invocation, to give back leased letters. */
 const reserveMs = 30_000;
@@ -31,7 +37,7 @@ export const handler = async (given: unknown, context: Context): Promise<ReplayR
   const target = as === undefined ? own : { ...own, who: `${own.who} (invoked as ${as})` };
   const options = { ...asked, waitSeconds: canaryWait };
   const signal = AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs));
-  if (scheduled) await reindex(target, signal);
+  const looked = scheduled ? await lookAround(target, signal) : undefined;
   const result = await replayLetters(target, options, {
     audit: createAudit(target, ({ line }) =>
       process.stdout.write(
@@ -42,6 +48,29 @@ export const handler = async (given: unknown, context: Context): Promise<ReplayR
     confirm: async (_plan, report) => !scheduled || isHealthy(report),
     continueUndecided: async () => continueUndecided,
   });
+  // Letters are replayed even if something else cannot be read. Its error counts, for an alarm.
+  if (looked?.error !== undefined) throw looked.error;
+  return result;
+};
+
+/** Keeps the lists of letters correct, and counts for the people on call. Returns the error if something could not be read. */
+const lookAround = async (target: Target, signal: AbortSignal): Promise<{ error?: unknown }> => {
+  await reindex(target, signal);
+  const metrics = createTally(target.metricNamespace);
+  const { onCall } = settings();
+  const look = lookForPeople(target, {
+    ...{ ...onCall, signal },
+    count: {
+      causes: (kind, value) => metrics.add('NewCauses', { kind }, value),
+      decisions: (what, value) => metrics.add('Decisions', { what }, value),
+      overdue: (expected, value) => metrics.add('ArrivalsOverdue', { expected }, value),
+    },
+  });
+  const result = await look.then(
+    () => ({}),
+    (error: unknown) => ({ error }),
+  );
+  for (const line of metrics.take()) process.stdout.write(`${line}\n`);
   return result;
 };
 

@@ -28,6 +28,10 @@ export type Option = {
   looks?: readonly string[];
   /** What exports of the SIS say, for whoever compares it with the platform. */
   acceptedExports?(): Promise<{ readAcceptedExports: ReadAcceptedExports }>;
+  /** What waits for a person, and what came last. Read every 15 minutes by `dead-letter-replay`, while its functions are deployed. */
+  onCall?(): Promise<{ readOnCall: ReadOnCall }>;
+  /** It receives files, by whose names a stage can say what it expects. */
+  receivesFiles?: true;
   /** What is deployed for it. Loaded by packaging alone. */
   stage(): Promise<{ stage: FunctionParts }>;
   /** Loaded by the command and the console alone: no function holds it. */
@@ -40,6 +44,16 @@ export type OptionDesk = {
   screens?(): Promise<(desk: Desk) => void>;
   status?(): Promise<StatusPart>;
   heldNames?(): Promise<HeldNames>;
+};
+
+/** What an option has for the people on call. @throws if it cannot be read. */
+export type ReadOnCall = (target: Target, signal: AbortSignal) => Promise<OnCall>;
+
+export type OnCall = {
+  /** How many decisions a person must make, with what waits behind them, by what they are. */
+  decisions: Record<string, number>;
+  /** When what it receives came last, by its name. */
+  arrivalsMs: Record<string, number>;
 };
 
 /** What an option tells of a stage. It throws nothing: what cannot be read is unknown. */

@@ -1,4 +1,4 @@
-import type { Option, OptionDesk, ReadAcceptedExports, StatusPart } from './option.ts';
+import type { Option, OptionDesk, ReadAcceptedExports, ReadOnCall, StatusPart } from './option.ts';
 import { changes } from './options/changes/option.ts';
 import { courseExport } from './options/course-export/option.ts';
 import { crosswalkFill } from './options/crosswalk-fill/option.ts';
@@ -23,6 +23,16 @@ export const loadOptionParts = async (): Promise<FunctionParts[]> =>
 /** What reads the exports of the SIS; undefined: no option does. */
 export const loadExportReader = async (): Promise<ReadAcceptedExports | undefined> =>
   (await options.find(({ acceptedExports }) => acceptedExports)?.acceptedExports?.())?.readAcceptedExports;
+
+/** By the names of the options that are deployed. */
+export const loadOnCall = async (off: readonly string[]): Promise<[name: string, read: ReadOnCall][]> => {
+  const deployed = options.filter(({ functions }) => !functions.some((name) => off.includes(name)));
+  const loaded = deployed.map(async ({ name, onCall }): Promise<[string, ReadOnCall][]> => {
+    const { readOnCall } = (await onCall?.()) ?? {};
+    return readOnCall === undefined ? [] : [[name, readOnCall]];
+  });
+  return (await Promise.all(loaded)).flat();
+};
 
 /** Their commands and screens. */
 export const loadOptionDesks = async (): Promise<OptionDesk[]> =>

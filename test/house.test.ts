@@ -90,7 +90,7 @@ describe('one name everywhere', () => {
  */
 const allRooms: Record<string, string> = {
   functions:
-    'options/reconcile options/snapshots options/crosswalk-fill options/changes options/course-export desk/messages stage delivery/handle runtime/jobs platform/auth platform/resources platform/client runtime/telemetry runtime/files runtime/aws message',
+    'options/reconcile options/snapshots options/crosswalk-fill options/changes options/course-export desk/reviews desk/messages stage delivery/handle runtime/jobs platform/auth platform/resources platform/client runtime/telemetry runtime/files runtime/aws message',
   'options/reconcile':
     'desk/cli desk/console desk/verbs desk/views desk/reviews desk/messages stage delivery/handle delivery/letters delivery/ledger crosswalk runtime/jobs platform/resources platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
   'options/snapshots':

@@ -164,13 +164,15 @@ export const otherLetterKinds = {
   unreadable: { letters: 'none' },
 } as const satisfies Record<string, { letters: LetterUse }>;
 
+export const otherLetterKindNames = Object.keys(otherLetterKinds) as (keyof typeof otherLetterKinds)[];
+
 export type LetterKind = FailureKind | keyof typeof otherLetterKinds;
 
 const rows: Record<FailureKind, FailureKindRow> = failureKinds;
 const uses: Partial<Record<string, { letters: LetterUse }>> = { ...failureKinds, ...otherLetterKinds };
 
 export const failureKindNames = Object.keys(failureKinds) as FailureKind[];
-export const letterKinds = [...failureKindNames, ...Object.keys(otherLetterKinds)] as LetterKind[];
+export const letterKinds = [...failureKindNames, ...otherLetterKindNames];
 
 /** A record or an attribute may hold any text as its kind: of an unknown kind, nothing is known. */
 const rowOf = (kind: string | undefined): FailureKindRow | undefined =>

@@ -104,6 +104,12 @@ lpVersion: ${quoted(answers.lpVersion)}
 leVersion: ${quoted(answers.leVersion)}
 # Gets the alarms' mail.
 alarmEmail: ${quoted(answers.alarmEmail)}
+# Optional: what can wait until today or this week goes to another address, and mails link the runbook.
+# alarmEmailLater: ''
+# repositoryUrl: 'https://github.com/university/sis-relay/blob/main'
+# An alarm if nothing arrives, such as no grade in 24 hours of working days, or no export in 26 hours. The hours are those of timeZone.
+# expected: 'grade-push 24h mon-fri 07-19; snapshots/oneroster 26h'
+# timeZone: 'Europe/Vienna'
 # Functions that are not deployed.
 off: ${quoted(answers.off)}
 # The IAM roles of the people who look, who put letters right, and who decide. '': attach the policies by hand.

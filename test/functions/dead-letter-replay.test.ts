@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { PurgeQueueCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { handler } from '../../functions/dead-letter-replay.ts';
 import { type LetterFailure, sqsMessageOf } from '../../lib/delivery/letters/dead-letter.ts';
 import { listLetters } from '../../lib/desk/messages/letters/list.ts';
@@ -112,6 +112,44 @@ describe('on schedule', () => {
     expect(dimensions).toMatchObject({ function: 'dead-letter-replay' });
     for (const name of ['grade-push', 'news-item-create']) await writePause(access, name, undefined);
     expect(await told()).toEqual({});
+  });
+
+  const counted = async (metric: string): Promise<object[]> => {
+    const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true).mockClear();
+    await handler(schedule, context);
+    return write.mock.calls.flatMap(([text]) => {
+      const { [metric]: values, kind, what, expected } = JSON.parse(`${text}`);
+      return values === undefined ? [] : [{ ...{ kind, what, expected }, values }];
+    });
+  };
+
+  test('each cause of letters is counted once, when it is new, and not when a letter of it comes back', async () => {
+    await counted('NewCauses');
+    await park([{ userId: 503, kind: 'rejected' }]);
+    expect(await counted('NewCauses')).toEqual([{ kind: 'rejected', values: [1] }]);
+    await park([
+      { userId: 504, kind: 'rejected' },
+      { userId: 505, kind: 'missing-scope' },
+      { userId: 506, kind: 'unexpected-answer', replays: 1 },
+      { userId: 507, kind: 'unavailable', replays: 3 },
+    ]);
+    expect(await counted('NewCauses')).toEqual([{ kind: 'missing-scope', values: [1] }]);
+    expect(await counted('NewCauses')).toEqual([]);
+  });
+
+  test('letters that wait for a decision for a day are counted once each morning', async () => {
+    await counted('Decisions');
+    await park([
+      { userId: 503, kind: 'uncertain' },
+      { userId: 504, kind: 'rejected' },
+    ]);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 86_400_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    vi.setSystemTime(new Date().setUTCHours(6, 0));
+    expect(await counted('Decisions')).toEqual([]);
+    vi.setSystemTime(new Date().setUTCHours(7, 0));
+    expect(await counted('Decisions')).toEqual([{ what: 'letters', values: [1] }]);
+    expect(await counted('Decisions')).toEqual([]);
   });
 
   test('letters are replayed though nobody can tell what is paused', async () => {

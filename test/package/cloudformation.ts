@@ -51,8 +51,8 @@ const identities: Record<
     by: 'FunctionName',
     is: (name) => ({ Ref: name, Arn: arn('lambda', `function:${name}`) }),
   },
-  'AWS::CloudWatch::Alarm': { is: (id) => ({ Ref: id }) },
-  'AWS::CloudWatch::CompositeAlarm': { is: (id) => ({ Ref: id }) },
+  'AWS::CloudWatch::Alarm': { is: (id) => ({ Ref: id, Arn: arn('cloudwatch', `alarm:${id}`) }) },
+  'AWS::CloudWatch::CompositeAlarm': { is: (id) => ({ Ref: id, Arn: arn('cloudwatch', `alarm:${id}`) }) },
   'AWS::Lambda::Version': { is: () => ({ Version: '1' }) },
   'AWS::Lambda::Alias': {
     by: 'Name',

@@ -29,6 +29,9 @@ export type Packaged = {
 const fileOfProd = `
 platformUrl: https://platform.university.edu
 alarmEmail: operations@university.edu
+alarmEmailLater: team@university.edu
+repositoryUrl: https://git.university.edu/sis-relay/blob/main
+expected: grade-push 24h mon-fri 07-19
 tracing: Active
 kmsKeyArn: arn:aws:kms:us-east-1:000000000000:key/0f6c1a52-58e1-4a0c-9d55-6a3d0b7e21c4
 kmsKeyForLogs: true
@@ -45,9 +48,12 @@ changesSecret: changes
   .filter((line) => Object.hasOwn(parameters, line.split(':', 1)[0] ?? ''))
   .join('\n');
 
+/** What the stage `local` expects, so that its template has the alarm. */
+const expectedOfLocal = 'grade-push 4h mon-fri 07-19';
+
 /** `prod` is deployed, which ends when it is packaged, as there are no credentials. */
 const commands = {
-  local: ['package', '--stage', 'local'],
+  local: ['package', '--stage', 'local', `--param=expected=${expectedOfLocal}`],
   prod: ['deploy', '--stage', 'prod'],
 };
 

@@ -15,7 +15,7 @@ export const handlerOf =
   ) =>
   async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const invocation = begin(services(), context, event);
-    const { queues, incidents, paceUse, desk, observe } = invocation.services;
+    const { queues, incidents, arrivals, paceUse, desk, observe } = invocation.services;
     const settlements = await Promise.all(
       event.Records.map((record) => settle(integration, record, invocation)),
     );
@@ -31,7 +31,7 @@ export const handlerOf =
         : [];
     });
     await queues.delay(waiting);
-    await Promise.all([incidents?.write(), paceUse?.write(), desk?.write()]);
+    await Promise.all([incidents?.write(), arrivals?.write(), paceUse?.write(), desk?.write()]);
     observe.flush();
     return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };

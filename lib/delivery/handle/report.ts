@@ -28,6 +28,7 @@ export const report = (
     asService,
     again: attempts + replays > 1,
   });
+  services.arrivals?.heard({ attempts, replays });
   services.paceUse?.heard(calls);
   services.observe.message({
     outcome,

@@ -11,6 +11,7 @@ import { readSettings } from '../../runtime/aws/setting.ts';
 import { type MessageSettings, messageSettings } from '../../runtime/aws/settings.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
 import { createFiles, type Files } from '../../runtime/files/files.ts';
+import { type Arrivals, createArrivals } from '../../runtime/telemetry/arrivals.ts';
 import { createIncidents, type Incidents } from '../../runtime/telemetry/incidents.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import type { PaceUseRecord } from '../../runtime/telemetry/pace-use.ts';
@@ -39,6 +40,8 @@ export type Services = {
   digest: Digest | undefined;
   /** Undefined if no table is configured. */
   incidents?: Incidents | undefined;
+  /** Undefined if no table is configured. */
+  arrivals?: Arrivals | undefined;
   /** Records letters and waiting messages for operators; undefined if no table is configured. */
   desk?: DeskNotes | undefined;
   /** Records how much of the platform's rate limit the function uses. */
@@ -121,7 +124,7 @@ const ledgerServicesOf = (
     ledgerAccess: access,
     secrets,
   }: ReturnType<typeof createPlatformServices<QuickDynamoDb>>,
-): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'warm'> => {
+): Pick<Services, 'ledger' | 'digest' | 'incidents' | 'arrivals' | 'warm'> => {
   if (access === undefined) {
     warn(
       safe`LEDGER_TABLE is not set, so the ledger is off: duplicates are sent again, and old messages overwrite newer ones`,
@@ -143,6 +146,7 @@ const ledgerServicesOf = (
       maximumWaitSeconds: settings.backoff.maximumSeconds,
       warn,
     }),
+    arrivals: createArrivals({ ...access, function: functionName, warn }),
     warm: access.dynamodb.warm,
   };
 };

@@ -19,6 +19,7 @@ import { compareDeployed, type DeployedVersion } from '../../stage/version.ts';
 import { type Groups, groupLetters } from '../messages/letters/list.ts';
 import { type Counts, countsOf, receive } from '../messages/letters/queue.ts';
 import { listWaiting, type WaitingGroup, withMended } from '../messages/waiting/waiting.ts';
+import { type ExpectedLook, readExpected } from './on-call.ts';
 
 export type QueueStatus = Counts & {
   function: string;
@@ -44,6 +45,8 @@ export type Status<Part extends OptionFacts = never> = {
   waiting: WaitingGroup[];
   /** What operators have begun and is not ended; undefined: unknown. */
   atWork: Omit<AuditedCommand, 'meant' | 'did'>[] | undefined;
+  /** What is expected to come, as the schedule looked at it last; undefined: it has not, or it is unknown. */
+  expected: ExpectedLook | undefined;
   /** What the options tell. */
   options: Part[];
   /** What this machine sees. Undefined if the target does not name a platform. */
@@ -111,6 +114,7 @@ export const statusOf = async <Part extends OptionFacts = never>(
     known(deployedVersion(target)),
     known(openCommands(target, signal)),
     known(reachOf(target)),
+    known(readExpected(target)),
     Promise.all(parts.map((read) => read(target, signal))),
   ]);
   const [queues, paused, connection, uses, letters, waiting] = await Promise.all([
@@ -123,7 +127,7 @@ export const statusOf = async <Part extends OptionFacts = never>(
     unlessRefused(lists.letters()),
     unlessRefused(lists.waiting()),
   ]);
-  const [deployed, atWork, reach, ofOptions] = await reviews;
+  const [deployed, atWork, reach, expected, ofOptions] = await reviews;
   const { visible, inFlight, delayed } = counts;
   const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
   return {
@@ -131,6 +135,7 @@ export const statusOf = async <Part extends OptionFacts = never>(
     queues: queues.flat(),
     paused,
     atWork: atWork?.map(({ meant: _, did: __, ...told }) => told),
+    expected,
     options: ofOptions,
     connection,
     reach,

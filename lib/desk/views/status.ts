@@ -337,6 +337,7 @@ const sectionsOf = (status: Status<OptionStatus>): Block[] => {
       connection?.scopes && text(`Scopes asked for: ${connection.scopes.join(' ')}`),
     ),
     section('Pace', ...paceView(pace)),
+    ...expectedView(status.expected),
     section('Queues', ...queuesView(status)),
     ...status.options.flatMap(({ sections }) => sections.flatMap((each) => each || [])),
     ...(status.deployed === undefined ? [] : [section('Version', ...versionView(status.deployed))]),
@@ -389,6 +390,7 @@ const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): Vi
     ...(deployed === undefined || deployed.is === 'same' ? [] : [stepOf(versionView(deployed), 'now')]),
     ...blockedView(waiting, connectionProblems(status)),
     ...paused.map((each) => stepOf(pausedNotes(each), 'now')),
+    ...overdueSteps(status.expected),
     ...status.options.flatMap(({ first }) => first),
     ...atWorkView(status.atWork ?? []),
     ...(isMoreQueued(letters) ? [stepOf(queueNotes(letters), 'note')] : []),
@@ -423,6 +425,40 @@ export const todoIn = (status: Status<OptionStatus>, typed: (command: string) =>
     );
     return [{ what: step.text, todo, commands }];
   });
+const overdueSteps = (look: Status['expected']): View =>
+  (look?.things ?? [])
+    .filter(({ isOverdue }) => isOverdue)
+    .map(({ name, hours, lastMs }) => {
+      const since = lastMs === undefined ? 'since it is expected' : `for ${ageOf(lastMs)}`;
+      const what: Note = {
+        tone: 'bad',
+        text: `Nothing has come for ${name} ${since}: something is expected within ${numberOf(hours)} h`,
+      };
+      return stepOf([what, { tone: 'todo', text: 'Ask who runs the student information system.' }], 'now');
+    });
+
+/** A look that is older says nothing of now: it is made every 15 minutes. */
+const lookedLatelyMs = 3_600_000;
+
+const expectedView = (look: Status['expected']): Block[] => {
+  if (look === undefined || look.things.length === 0) return [];
+  const isOld = Date.now() - look.atMs > lookedLatelyMs;
+  return [
+    section(
+      'What is expected',
+      table('What is expected', look.things, {
+        Name: ({ name }) => name,
+        'Within, h': ({ hours }) => hours,
+        Last: ({ lastMs }) => (lastMs === undefined ? 'never' : { sinceMs: lastMs }),
+        State: ({ isOverdue }) => (isOverdue ? { text: 'overdue', tone: 'bad' } : 'in time'),
+      }),
+      isOld && {
+        tone: 'warn',
+        text: `This is ${ageOf(look.atMs)} old: the schedule of dead-letter-replay does not run`,
+      },
+    ),
+  ];
+};
 
 const maxCauses = 3;
 

@@ -24,6 +24,7 @@ export const stage: FunctionParts = {
   alarms: ({ metric }) => ({
     // A run that fails is the next minute's work.
     ChangesUnread: {
+      severity: 'act now',
       text: 'For a quarter of an hour, changes of the student information system could not be read. The log of `change-poll` shows why. If the mapping makes no message of a whole page, the page is not passed. No change is lost.',
       see: 'lib/options/changes/README.md#change-notices-are-not-read-or-refused',
       ...counted([metric('ChangePollsFailed', { function: 'change-poll' })]),
@@ -31,6 +32,7 @@ export const stage: FunctionParts = {
       EvaluationPeriods: 4,
     },
     ChangesRefused: {
+      severity: 'today',
       text: 'The mapping makes no message of a change. The change is under `change-poll/refused/` in the bucket, with what is wrong.',
       see: 'lib/options/changes/README.md#change-notices-are-not-read-or-refused',
       ...counted([metric('ChangeNotices', { outcome: 'refused' })]),

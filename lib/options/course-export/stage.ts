@@ -13,6 +13,7 @@ export const stage: FunctionParts = {
   ],
   alarms: ({ metric, alive }) => ({
     ExportIncomplete: {
+      severity: 'this week',
       text: 'An export of courses is incomplete or empty. Its `manifest.json` says what failed and who must do what.',
       see: 'lib/options/course-export/README.md#export-courses',
       ...counted([
@@ -22,6 +23,7 @@ export const stage: FunctionParts = {
     },
     // A night that begins later than the one before is none without an export. Exports that people start do not count.
     ExportSilent: {
+      severity: 'this week',
       text: 'For more than a day, the schedule has not started `course-export`.',
       see: 'a-function-fails-or-does-not-start',
       ...silent([metric('NightlyExports', { function: 'course-export' })], alive),

@@ -13,6 +13,7 @@ export const crosswalkFill = {
   tabs: ['Crosswalk'],
   forms: { '/crosswalk-accept': 'crosswalk accept', '/crosswalk-fill': 'crosswalk fill' },
   looks: ['/crosswalk'],
+  onCall: () => import('./desk/on-call.ts'),
   stage: () => import('./stage.ts'),
   desk: () => import('./desk/desk.ts'),
 } as const satisfies Option;

@@ -1,7 +1,14 @@
-import { highestOver, silent } from '../../stage/template/alarms.ts';
+import { countedAnew, highestOver, silent } from '../../stage/template/alarms.ts';
 import { type FunctionParts, ofJob } from '../../stage/template/functions/function-parts.ts';
+import type { Grant } from '../../stage/template/grant.ts';
 import { bucket, crosswalk, leadingKeys, objects, prefixes } from '../../stage/template/stage-arns.ts';
 import { fillSettings, fillStageSettings } from './fill-settings.ts';
+
+/** Codes that moved, and names that are held. */
+const looked: Grant = {
+  Action: ['s3:GetObject'],
+  Resource: objects('crosswalk-state/filled/moved-*.json', 'crosswalk-state/filled/held.json'),
+};
 
 export const stage: FunctionParts = {
   function: 'crosswalk-fill',
@@ -22,6 +29,7 @@ export const stage: FunctionParts = {
   ],
   alarms: ({ metric, alive }) => ({
     CrosswalkSilent: {
+      severity: 'today',
       text: 'For more than a day, no fill of the crosswalk has started.',
       see: 'a-function-fails-or-does-not-start',
       ...silent([metric('CrosswalkRuns', { function: 'crosswalk-fill' })], alive),
@@ -30,26 +38,34 @@ export const stage: FunctionParts = {
     },
     // Each fill reports the next two, every hour.
     CrosswalkHeld: {
+      severity: 'today',
       text: 'The names of the crosswalk are not updated: a list or a file lacks too many of them, or cannot be used. The log of `crosswalk-fill` shows which one.',
       see: 'lib/options/crosswalk-fill/README.md#the-crosswalk-keeps-what-it-had',
       ...highestOver(0, [metric('CrosswalkFills', { outcome: 'held' })], { Period: 3600 }),
     },
     CrosswalkMoved: {
-      text: 'A code has moved to another org unit, and messages with it are parked. `sis-relay crosswalk moved` lists such codes, and `sis-relay crosswalk accept` accepts a move.',
+      severity: 'today',
+      text: 'A code has moved to another org unit, and messages with it are parked. `crosswalk accept` accepts a move.',
+      command: 'crosswalk moved',
       see: 'lib/options/crosswalk-fill/README.md#a-code-has-moved-to-another-org-unit',
       ...highestOver(0, [metric('CrosswalkMoved', { function: 'crosswalk-fill' })], { Period: 3600 }),
     },
+    CrosswalkUndecided: {
+      severity: 'today',
+      text: 'Names of the crosswalk, or codes that moved, still wait until a person has looked.',
+      see: 'lib/options/crosswalk-fill/README.md#what-operators-do',
+      ...countedAnew([metric('Decisions', { what: 'names' })]),
+    },
   }),
+  onCall: () => [
+    looked,
+    { Action: ['s3:ListBucket'], Resource: bucket, Condition: prefixes('crosswalk-state/filled/*') },
+    { Action: ['dynamodb:BatchGetItem'], Resource: crosswalk },
+  ],
   people: (stage) => {
     const job = ofJob(stage, 'crosswalk-fill');
     return {
-      // Codes that moved, and names that are held.
-      Readers: [
-        {
-          Action: ['s3:GetObject'],
-          Resource: objects('crosswalk-state/filled/moved-*.json', 'crosswalk-state/filled/held.json'),
-        },
-      ],
+      Readers: [looked],
       Operators: job.Operators,
       Leads: [
         ...job.Leads,

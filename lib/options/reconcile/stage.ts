@@ -45,14 +45,18 @@ export const stage: FunctionParts = {
   alarms: ({ metric, alive }) => ({
     // One night may be too short, or the platform away. A night that ends later than the one before is none without a comparison.
     ReconcileSilent: {
-      text: 'For three nights, no comparison of the platform with what was sent has finished. `sis-relay reconcile report` shows how far the last one came.',
+      severity: 'this week',
+      text: 'For three nights, no comparison of the platform with what was sent has finished.',
+      command: 'reconcile report',
       see: 'lib/options/reconcile/README.md#no-comparison-is-whole',
       ...silent([metric('ReconcileRuns', { outcome: 'whole' })], alive),
       DatapointsToAlarm: 80,
       EvaluationPeriods: 80,
     },
     ReconcileFaults: {
-      text: 'Something that was sent is missing, older or different on the platform, or cannot be read there. `sis-relay reconcile show` shows what, and what to do.',
+      severity: 'today',
+      text: 'Something that was sent is missing, older or different on the platform, or cannot be read there.',
+      command: 'reconcile show',
       see: 'lib/options/reconcile/README.md#are-all-grades-there',
       ...counted(faultClasses.map((fault) => metric('ReconcileWrites', { class: fault }))),
     },

@@ -92,8 +92,9 @@ const importFile = async (run: ImportRun, request: ImportRequest): Promise<Impor
     return answer;
   }
   run.failed = (error) => fail(error, run, examined.id);
-  if (examined.reasons.length > 0 && !(await isApproved(examined, run))) {
-    await tell('rejected', run);
+  const decided = examined.reasons.length > 0 ? await decisionOn(examined, run) : 'approved';
+  if (decided !== 'approved') {
+    await tell(decided, run);
     return { outcome: 'rejected', message: 'Nothing was sent.', id: examined.id };
   }
   return send(examined, run, key);
@@ -123,10 +124,11 @@ const noteOver = async (
 
 type ToBeSent = Extract<Examined, { is: 'to be sent' }>;
 
-const isApproved = async (
+/** `undecided`: nobody decided in time, which rejects it. */
+const decisionOn = async (
   { id, reasons, accepted }: ToBeSent,
   { engine, services, step }: ImportRun,
-): Promise<boolean> => {
+): Promise<'approved' | 'rejected' | 'undecided'> => {
   const { store, limits, observe } = services;
   const { approvalSeconds: timeoutSeconds, backoff } = limits;
   const answer = await engine.approval('approval', {
@@ -150,7 +152,7 @@ const isApproved = async (
     const why = `${reasons.join('; ')}. It was not approved or rejected within ${Math.round(timeoutSeconds / 3_600)} hours`;
     return change(store, id, { ...over, why });
   });
-  return answer?.decision === 'approved';
+  return answer?.decision ?? 'undecided';
 };
 
 const send = async (examined: ToBeSent, run: ImportRun, key: string): Promise<ImportAnswer> => {
@@ -246,7 +248,14 @@ const change = async (
   return changed;
 };
 
-const outcomes = ['accepted', 'waiting-for-approval', 'rejected', 'superseded', 'failed'] as const;
+const outcomes = [
+  'accepted',
+  'waiting-for-approval',
+  'rejected',
+  'undecided',
+  'superseded',
+  'failed',
+] as const;
 
 /** Every outcome is reported each time, so that an alarm about one of them ends. */
 const countOutcome = (outcome: string, { count }: SnapshotServices['observe']): void => {

@@ -15,6 +15,8 @@ export const snapshots = {
   tabs: ['Snapshots'],
   forms: { '/snapshot-decision': 'snapshots approve' },
   acceptedExports: () => import('./accepted-exports.ts'),
+  receivesFiles: true,
+  onCall: () => import('./desk/on-call.ts'),
   stage: () => import('./stage.ts'),
   desk: () => import('./desk/desk.ts'),
 } as const satisfies Option;

@@ -1,8 +1,36 @@
-import { counted } from '../../stage/template/alarms.ts';
+import { counted, countedAnew } from '../../stage/template/alarms.ts';
 import { aliasOf, arnOf, ref } from '../../stage/template/cloudformation.ts';
 import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
-import { bucket, objects, prefixes } from '../../stage/template/stage-arns.ts';
+import type { Grant } from '../../stage/template/grant.ts';
+import { bucket, objects, prefixes, type StageArns } from '../../stage/template/stage-arns.ts';
 import { importSettings } from './import-settings.ts';
+
+/** What was put, what waits, and what was accepted. */
+const looked = (stage: StageArns): Grant[] => [
+  {
+    Action: ['s3:GetObject'],
+    Resource: objects(
+      'snapshot-records/*/record.json',
+      'snapshot-records/accepted*.json',
+      'snapshot-records/unaccepted/*',
+      // Which files come once.
+      'snapshot-settings.json',
+      // User names that passed to other records, which a person decides on, and what was decided.
+      'snapshot-records/passed.json',
+      'crosswalk-state/accepted-names/*',
+    ),
+  },
+  {
+    Action: ['s3:ListBucket'],
+    Resource: bucket,
+    Condition: prefixes('snapshot-records/*', 'crosswalk-state/accepted-names/*'),
+  },
+  // Which imports are running: the others no longer wait.
+  {
+    Action: ['lambda:ListDurableExecutionsByFunction', 'lambda:ListVersionsByFunction'],
+    Resource: stage.functionsAndVersions('snapshot-import'),
+  },
+];
 
 export const stage: FunctionParts = {
   function: 'snapshot-import',
@@ -42,7 +70,9 @@ export const stage: FunctionParts = {
   ],
   alarms: ({ metric, lambdaMetric, ruleMetric }) => ({
     SnapshotNotStarted: {
-      text: 'A file was dropped under `snapshots/`, and its import could not be started, or broke off. If `sis-relay snapshots list` does not name the file, deploy, which repairs the rule and its rights, then drop the file again.',
+      severity: 'today',
+      text: 'A file was dropped under `snapshots/`, and its import could not be started, or broke off. If the list does not name the file, deploy, which repairs the rule and its rights, then drop the file again.',
+      command: 'snapshots list',
       see: 'lib/options/snapshots/README.md#what-operators-do',
       ...counted([
         ruleMetric('FailedInvocations', 'dropped-snapshot'),
@@ -50,16 +80,36 @@ export const stage: FunctionParts = {
       ]),
     },
     SnapshotFails: {
-      text: 'A snapshot could not be imported, or not sent completely. `sis-relay snapshots list` shows why. The next import of its kind first sends the rest.',
+      severity: 'today',
+      text: 'A snapshot could not be imported, or not sent completely. The next import of its kind first sends the rest.',
+      command: 'snapshots list',
       see: 'lib/options/snapshots/README.md#what-operators-do',
       ...counted([metric('SnapshotImports', { outcome: 'failed' })]),
     },
     SnapshotWaits: {
-      text: 'A snapshot waits for a decision: it would change too much, or lacks something. Nothing of it, nor of later ones, is sent until then. This alarm ends by itself, and the wait does not. Use `sis-relay snapshots show`, then `approve` or `reject`.',
+      severity: 'today',
+      isEvent: true,
+      text: 'A snapshot waits for a decision: it would change too much, or lacks something. Nothing of it, nor of later ones, is sent until then: approve or reject it. You are told again each morning, and after a week it is rejected.',
+      command: 'snapshots list',
       see: 'lib/options/snapshots/README.md#what-operators-do',
       ...counted([metric('SnapshotImports', { outcome: 'waiting-for-approval' })]),
     },
+    SnapshotUndecided: {
+      severity: 'today',
+      text: 'An export, or a user name that passed to another record, still waits for a decision. The number in this mail has the files that wait behind it, too.',
+      see: 'lib/options/snapshots/README.md#what-operators-do',
+      ...countedAnew([metric('Decisions', { what: 'exports' }), metric('Decisions', { what: 'user-names' })]),
+    },
+    SnapshotExpired: {
+      severity: 'act now',
+      text: 'Nobody decided on an export in its time: it was rejected, and nothing of it was sent. To have it imported, put it again.',
+      command: 'snapshots list',
+      see: 'lib/options/snapshots/README.md#what-operators-do',
+      ...counted([metric('SnapshotImports', { outcome: 'undecided' })]),
+      isEvent: true,
+    },
   }),
+  onCall: looked,
   // A notification of the bucket itself would name the function, which names the bucket: CloudFormation rejects such a circle.
   // EventBridge calls the alias, which a durable function requires, and retries for a day. It costs $1 per million objects of the bucket.
   resources: (stage) => ({
@@ -88,30 +138,8 @@ export const stage: FunctionParts = {
   }),
   people: (stage) => ({
     Readers: [
-      {
-        Action: ['s3:GetObject'],
-        Resource: objects(
-          'snapshot-records/*/record.json',
-          'snapshot-records/*/report.csv',
-          'snapshot-records/accepted*.json',
-          'snapshot-records/unaccepted/*',
-          // Which files come once.
-          'snapshot-settings.json',
-          // User names that passed to other records, which a person decides on, and what was decided.
-          'snapshot-records/passed.json',
-          'crosswalk-state/accepted-names/*',
-        ),
-      },
-      {
-        Action: ['s3:ListBucket'],
-        Resource: bucket,
-        Condition: prefixes('snapshot-records/*', 'crosswalk-state/accepted-names/*'),
-      },
-      // Which imports are running: the others no longer wait.
-      {
-        Action: ['lambda:ListDurableExecutionsByFunction', 'lambda:ListVersionsByFunction'],
-        Resource: stage.functionsAndVersions('snapshot-import'),
-      },
+      ...looked(stage),
+      { Action: ['s3:GetObject'], Resource: objects('snapshot-records/*/report.csv') },
     ],
     Operators: [
       // Whole snapshots, and what a file is compared with.

@@ -8,6 +8,15 @@ export const metricDefinitions = {
   Refusals: { unit: 'Count', dimensions: [['function', 'kind'], ['kind']] },
   /** Dead letters written. Also by kind and by who must act: an alarm cannot sum series that it must first search for. */
   Letters: { unit: 'Count', dimensions: [['function', 'kind'], ['kind'], ['responsible']] },
+  /** Causes of letters that have none before, by kind; no value if there is none. A cause is new once, as long as its letters are there. */
+  NewCauses: { unit: 'Count', dimensions: [['kind']] },
+  /**
+   * What waits for a person's decision, and what waits behind it, by what it is: `letters`, or what an option names. Written each morning
+   * until it is decided; no value if nothing waits.
+   */
+  Decisions: { unit: 'Count', dimensions: [['what']] },
+  /** 1 if what the stage expects has not come in its time, otherwise 0, by its name. */
+  ArrivalsOverdue: { unit: 'None', dimensions: [['expected']] },
   /**
    * Age of the oldest dead letter, reported by each replay, even if nothing is replayed: SQS' own metric leaves out messages that
    * were received three times.
@@ -20,6 +29,8 @@ export const metricDefinitions = {
   MessageAge: { unit: 'Seconds', dimensions: [['function']] },
   /** Time since the first receipt, for messages that must wait again. */
   WaitingAge: { unit: 'Seconds', dimensions: [['function'], []] },
+  /** Batches in which something was `unavailable` for a message, and the platform answered for none: what heals at once has no such batch. */
+  BatchesUnanswered: { unit: 'Count', dimensions: [['function']] },
   PlatformLatency: { unit: 'Milliseconds', dimensions: [['function'], ['function', 'operation']] },
   /** Requests by the status of their answer; `none` if no answer came. */
   PlatformAnswers: { unit: 'Count', dimensions: [['function', 'status']] },
@@ -44,7 +55,7 @@ export const metricDefinitions = {
   ExportRuns: { unit: 'Count', dimensions: [['outcome']] },
   /** Files of these exports: `stored` or `failed`. */
   ExportParts: { unit: 'Count', dimensions: [['outcome']] },
-  /** Imports of snapshots by outcome: each import reports all outcomes, so that an alarm about one of them ends. */
+  /** Imports of snapshots by outcome: each import reports all outcomes, so that an alarm about one of them ends. `undecided`: nobody decided in time. */
   SnapshotImports: { unit: 'Count', dimensions: [['outcome']] },
   /** Rows of accepted snapshots, by change. */
   SnapshotRows: { unit: 'Count', dimensions: [['change']] },

@@ -57,6 +57,7 @@ export const createObserve = (options: ObserveOptions) => {
   const log = createLog({ name: options.function, least: level, invocation: () => invocationId }, lines.add);
   const tally = createTally(namespace);
   const successes = createSuccesses((text, facts) => log('info', text, facts));
+  const batch = { isUnavailable: false, isAnswered: false };
   const failed = (kind: FailureKind | undefined, name = options.function): void => {
     if (kind && needsPerson(kind)) tally.add('Refusals', { function: name, kind }, 1);
   };
@@ -84,6 +85,8 @@ export const createObserve = (options: ObserveOptions) => {
       const age = outcome === 'waiting' ? waitedSeconds : ageSeconds;
       if (age !== undefined)
         tally.add(outcome === 'waiting' ? 'WaitingAge' : 'MessageAge', { function: name }, age);
+      if (outcome === 'waiting') batch.isUnavailable ||= kind === 'unavailable';
+      else batch.isAnswered ||= report.requests > 0;
     },
     info: (text: SafeText, facts: Facts = {}) => log('info', text, facts),
     warn: (text: SafeText, facts: Facts = {}) => log('warn', text, facts),
@@ -109,6 +112,9 @@ export const createObserve = (options: ObserveOptions) => {
     /** Call this at the end of an invocation: it writes the metrics. */
     flush: (): void => {
       successes.write();
+      if (batch.isUnavailable && !batch.isAnswered)
+        tally.add('BatchesUnanswered', { function: options.function }, 1);
+      Object.assign(batch, { isUnavailable: false, isAnswered: false });
       const metrics = tally.take();
       if (level !== 'silent') for (const line of metrics) lines.add(line);
       lines.release();

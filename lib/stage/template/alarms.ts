@@ -20,13 +20,26 @@ type Watch = Pick<
 /** The sections of the mails are in it, but for those that name another page. */
 const runbook = 'lib/desk/cli/README.md';
 
-/** What its mail says: what has happened and what to do, and a section of the runbook, or of another page, as in `page.md#section`. */
-type Mail = { text: string; see: string };
+/** How soon a person must act. The last two may go to a second address. */
+export type Severity = 'act now' | 'today' | 'this week';
+
+/** What its mail says. */
+type Mail = {
+  severity: Severity;
+  /** What has happened, and what to do. */
+  text: string;
+  /** What to type first, as in `letters groups`; default: `status`. */
+  command?: string;
+  /** A section of the runbook, or of another page, as in `page.md#section`. */
+  see: string;
+};
 
 export type Alarm = Mail &
   Watch & {
     /** It is part of a composite alarm, and sends no mail of its own. */
     isPart?: true;
+    /** It tells what has happened: that it ends says nothing, and sends no mail. */
+    isEvent?: true;
   };
 /** By their logical ids. */
 export type Alarms = Record<string, Alarm>;
@@ -67,6 +80,17 @@ export const counted = (metrics: Metric[], { Period = 300 } = {}) =>
     Threshold: 0,
     ...inOneOfThree,
   }) satisfies Watch;
+
+/**
+ * Something was counted by what runs every 15 minutes. It is over within 10 minutes, before the next run: what that one counts goes off
+ * again.
+ */
+export const countedAnew = (metrics: Metric[]) =>
+  ({ ...counted(metrics), EvaluationPeriods: 2, isEvent: true }) satisfies Watch & Pick<Alarm, 'isEvent'>;
+
+/** The sum of all in an hour is over this number. */
+export const sumOver = (Threshold: number, metrics: Metric[]) =>
+  ({ ...counted(metrics, { Period: 3600 }), Threshold, EvaluationPeriods: 1 }) satisfies Watch;
 
 /** One of their sums in an hour is over this number. */
 export const oneCountedOver = (Threshold: number, metrics: Metric[]) =>
@@ -134,47 +158,79 @@ export const inGroups = (
 
 export const listed = (names: string[]): string => names.map((name) => `\`${name}\``).join(', ');
 
-const mailing = { AlarmActions: [ref('Alarms')], OKActions: [ref('Alarms')] };
+/** Where mails go, and what they name. */
+export type MailOptions = { stage: string; alarmEmailLater: string; repositoryUrl: string };
 
 export const alarmResources = (
-  stage: string,
+  options: MailOptions,
   alarms: Alarms,
   composites: Record<string, CompositeAlarm>,
 ): Resources =>
   Object.fromEntries([
-    ...Object.entries(alarms).map(([id, alarm]) => [id, alarmOf(alarm)]),
-    ...Object.entries(composites).map(([id, alarm]) => [
-      id,
-      compositeOf(`sis-relay-${stage}-${id.toLowerCase()}`, alarm),
-    ]),
+    ...Object.entries(alarms).map(([id, alarm]) => [id, alarmOf(alarm, options)]),
+    ...Object.entries(composites).map(([id, alarm]) => [id, compositeOf(id, alarm, options)]),
   ]);
 
-const described = ({ text, see }: Mail): string =>
-  `${text} Runbook: ${see.includes('#') ? see : `${runbook}#${see}`}`;
+/** As lines, so that the command can be copied whole. */
+const described = (
+  { severity, text, command = 'status', see }: Mail,
+  { stage, repositoryUrl }: MailOptions,
+): string =>
+  [
+    `${severity.toUpperCase()}: ${text}`,
+    `npx sis-relay ${command} --stage ${stage}`,
+    `Runbook: ${pageAddress(see, repositoryUrl)}`,
+  ].join('\n');
 
-const alarmOf = ({ text, see, isPart, ...watch }: Alarm): Resource => ({
-  Type: 'AWS::CloudWatch::Alarm',
-  Properties: {
-    AlarmDescription: described({ text, see }),
-    ...watch,
-    ...(!isPart && mailing),
-    // If missing data count as that, the alarm tells it as well.
-    ...(watch.TreatMissingData === 'missing' && { InsufficientDataActions: mailing.AlarmActions }),
-  },
-});
+/** A link, if the stage says where the repository can be read. */
+export const pageAddress = (see: string, repositoryUrl: string): string => {
+  const page = see.includes('#') ? see : `${runbook}#${see}`;
+  return repositoryUrl === '' ? page : `${repositoryUrl.replace(/\/$/, '')}/${page}`;
+};
 
-const compositeOf = (AlarmName: string, { anyOf, ActionsSuppressor, ...mail }: CompositeAlarm): Resource => ({
-  Type: 'AWS::CloudWatch::CompositeAlarm',
-  Properties: {
-    AlarmName,
-    AlarmDescription: described(mail),
-    AlarmRule: sub(anyOf.map((id) => `ALARM("\${${id}}")`).join(' OR ')),
-    ...(ActionsSuppressor !== undefined && {
-      ...mailing,
-      ActionsSuppressor: ref(ActionsSuppressor),
-      ActionsSuppressorWaitPeriod: 300,
-      // After the reason is gone, messages need time to be delivered.
-      ActionsSuppressorExtensionPeriod: 7200,
-    }),
-  },
-});
+const actionsOf = ({ severity, isEvent }: Mail & Pick<Alarm, 'isEvent'>, options: MailOptions) => {
+  const topic = severity === 'act now' || options.alarmEmailLater === '' ? 'Alarms' : 'AlarmsLater';
+  return { AlarmActions: [ref(topic)], ...(!isEvent && { OKActions: [ref(topic)] }) };
+};
+
+const aboutMail: ReadonlySet<string> = new Set([
+  'severity',
+  'text',
+  'command',
+  'see',
+  'isPart',
+  'isEvent',
+] satisfies (keyof Alarm)[]);
+
+const alarmOf = (alarm: Alarm, options: MailOptions): Resource => {
+  const actions = actionsOf(alarm, options);
+  return {
+    Type: 'AWS::CloudWatch::Alarm',
+    Properties: {
+      AlarmDescription: described(alarm, options),
+      ...Object.fromEntries(Object.entries(alarm).filter(([name]) => !aboutMail.has(name))),
+      ...(!alarm.isPart && actions),
+      // If missing data count as that, the alarm tells it as well.
+      ...(alarm.TreatMissingData === 'missing' && { InsufficientDataActions: actions.AlarmActions }),
+    },
+  };
+};
+
+const compositeOf = (id: string, alarm: CompositeAlarm, options: MailOptions): Resource => {
+  const { anyOf, ActionsSuppressor } = alarm;
+  return {
+    Type: 'AWS::CloudWatch::CompositeAlarm',
+    Properties: {
+      AlarmName: `sis-relay-${options.stage}-${id.toLowerCase()}`,
+      AlarmDescription: described(alarm, options),
+      AlarmRule: sub(anyOf.map((part) => `ALARM("\${${part}}")`).join(' OR ')),
+      ...(ActionsSuppressor !== undefined && {
+        ...actionsOf(alarm, options),
+        ActionsSuppressor: ref(ActionsSuppressor),
+        ActionsSuppressorWaitPeriod: 300,
+        // After the reason is gone, messages need time to be delivered.
+        ActionsSuppressorExtensionPeriod: 7200,
+      }),
+    },
+  };
+};

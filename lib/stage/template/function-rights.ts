@@ -105,11 +105,11 @@ const queuedRights = (integration: Integration<unknown>, stage: StageArns): Gran
       Resource: ledger,
       Condition: leadingKeys(...changes.map((kind) => `${kind}/*`)),
     },
-    // Refused changes of the service's credential, and its number of calls.
+    // Refused changes of the service's credential, its number of calls, and when its last message came.
     {
       Action: ['dynamodb:UpdateItem'],
       Resource: ledger,
-      Condition: leadingKeys('incident/service-credential', `pace/${name}/*`),
+      Condition: leadingKeys('incident/service-credential', `pace/${name}/*`, `arrived/${name}`),
     },
     // The number of times it died of a message before it locked a resource.
     {

@@ -26,7 +26,12 @@ export const roleResources = (
   );
   const roles = declared.map((each): [string, Resource] => {
     const own = parts.filter((part) => part.function === each.name);
-    const rights = [...functionRights(options, each, stage), ...own.flatMap((part) => part.rights(stage))];
+    const ofOthers = each.name === 'dead-letter-replay' ? parts : [];
+    const rights = [
+      ...functionRights(options, each, stage),
+      ...own.flatMap((part) => part.rights(stage)),
+      ...ofOthers.flatMap((part) => part.onCall?.(stage) ?? []),
+    ];
     return [roleOf(each.name), role(options, 'lambda.amazonaws.com', { name: each.name, rights })];
   });
   const policies = Object.entries(people).map(([id, { Description, rights }]): [string, Resource] => {

@@ -25,7 +25,7 @@ export const sharedResources = (options: TemplateOptions, queued: string[]): Res
     },
   },
   ...files(options, queued),
-  ...topic(options),
+  ...topics(options),
 });
 
 const tables = ({ stage, protected: isProtected }: TemplateOptions): Resources => ({
@@ -175,24 +175,26 @@ const lifecycleRules = [
 ];
 
 /** Without KMS encryption: CloudWatch cannot publish to a topic with AWS' own key, and an alarm contains no personal data. */
-const topic = ({ stage, alarmEmail }: TemplateOptions): Resources => ({
-  Alarms: {
+const topics = ({ stage, alarmEmail, alarmEmailLater }: TemplateOptions): Resources => ({
+  ...topic('Alarms', `sis-relay-${stage}-alarms`, alarmEmail),
+  ...(alarmEmailLater !== '' && topic('AlarmsLater', `sis-relay-${stage}-alarms-later`, alarmEmailLater)),
+});
+
+const topic = (id: string, TopicName: string, Endpoint: string): Resources => ({
+  [id]: {
     Type: 'AWS::SNS::Topic',
-    Properties: {
-      TopicName: `sis-relay-${stage}-alarms`,
-      Subscription: [{ Protocol: 'email', Endpoint: alarmEmail }],
-    },
+    Properties: { TopicName, Subscription: [{ Protocol: 'email', Endpoint }] },
   },
-  AlarmsPolicy: {
+  [`${id}Policy`]: {
     Type: 'AWS::SNS::TopicPolicy',
     Properties: {
-      Topics: [ref('Alarms')],
+      Topics: [ref(id)],
       PolicyDocument: document([
         {
           ...{ Effect: 'Allow', Principal: { Service: 'cloudwatch.amazonaws.com' } },
-          ...{ Action: ['sns:Publish'], Resource: ref('Alarms'), Condition: ofThisAccount },
+          ...{ Action: ['sns:Publish'], Resource: ref(id), Condition: ofThisAccount },
         },
-        tlsOnly('sns:Publish', ref('Alarms')),
+        tlsOnly('sns:Publish', ref(id)),
       ]),
     },
   },

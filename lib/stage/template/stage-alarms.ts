@@ -1,12 +1,22 @@
 import {
+  type FailureKind,
+  failureKindNames,
+  failureKinds,
+  type LetterKind,
+  otherLetterKindNames,
+} from '../../message/failure-kinds.ts';
+import { expectedSchema } from '../expected.ts';
+import {
   type Alarms,
   type CompositeAlarm,
   counted,
+  countedAnew,
   highestOver,
   inGroups,
   listed,
   oneCountedOver,
   silent,
+  sumOver,
 } from './alarms.ts';
 import type { StageMetrics } from './stage-metrics.ts';
 
@@ -32,19 +42,22 @@ const aboutFunctions = (
 ): Alarms => ({
   // A message that waits is tried again within half an hour: its refusal counts for an hour.
   CredentialRefused: {
-    text: 'A credential is refused or cannot be read. `sis-relay status` and the log of the function name the secret and who must act. Messages wait for up to a day.',
+    severity: 'act now',
+    text: 'A credential is refused or cannot be read. `status` and the log of the function name the secret and who must act. Messages wait for up to a day.',
     see: 'letters-of-each-kind',
     ...counted([metric('Refusals', { kind: 'credentials' })]),
     EvaluationPeriods: 12,
   },
   AwsRefused: {
-    text: 'AWS refuses an action that a function needs. `sis-relay status` and the log of the function name the action, the resource and who must act. Messages wait for up to a day.',
+    severity: 'act now',
+    text: 'AWS refuses an action that a function needs. `status` and the log of the function name the action, the resource and who must act. Messages wait for up to a day.',
     see: 'letters-of-each-kind',
     ...counted([metric('Refusals', { kind: 'aws-refused' })]),
     EvaluationPeriods: 12,
   },
   // What an error cut off is tried again: one error of a function heals by itself, and a function that cannot start has one after the other.
   ...inGroups('FunctionErrors', all, (group) => ({
+    severity: 'act now',
     text: `One of these functions fails again and again: ${listed(group)}. Its log shows the reason: settings, memory or time.`,
     see: 'a-function-fails-or-does-not-start',
     ...oneCountedOver(
@@ -55,6 +68,7 @@ const aboutFunctions = (
   })),
   // Of an execution that fails, the function itself reports no error.
   ...inGroups('JobsFailed', durable, (group) => ({
+    severity: 'today',
     text: `An execution failed or did not finish in its time, of one of these functions: ${listed(group)}. What it had done is kept.`,
     see: 'a-function-fails-or-does-not-start',
     ...counted(
@@ -65,6 +79,7 @@ const aboutFunctions = (
     ),
   })),
   SchedulesSilent: {
+    severity: 'act now',
     text: `For an hour, one of these functions was not started, though its schedule starts it every 15 minutes or more often: ${listed(polling)}.`,
     see: 'a-function-fails-or-does-not-start',
     ...silent(
@@ -77,49 +92,109 @@ const aboutFunctions = (
   },
 });
 
-/** By who must act. Letters that the schedule replays need nobody unless they stay, which LettersAny tells. */
-const aboutLetters = ({ metric, queueMetric }: StageMetrics): Alarms => ({
-  LettersProducer: {
-    text: 'Messages were parked that the student information system must correct. `sis-relay letters groups` shows what is wrong with them.',
-    see: 'there-are-many-letters',
-    ...counted([metric('Letters', { responsible: 'producer' })]),
-  },
-  LettersAccess: {
-    text: 'Messages were parked because a scope, a permission or a learner’s credential is missing. `sis-relay letters groups` names it.',
-    see: 'letters-of-each-kind',
-    ...counted([metric('Letters', { responsible: 'access' })]),
-  },
-  LettersPlatform: {
-    text: 'Messages were parked because the platform’s answers are not understood. `sis-relay letters groups` shows the answers.',
-    see: 'letters-of-each-kind',
-    ...counted([metric('Letters', { responsible: 'platform' })]),
-  },
-  LettersOperator: {
-    text: 'Messages were parked that need a decision of yours, or on which a function died or has a bug. `sis-relay letters groups` shows which.',
-    see: 'there-are-many-letters',
-    ...counted([metric('Letters', { responsible: 'operator' })]),
-  },
-  // The schedule replays such a letter three times, and a page in front of the platform for a moment heals by itself.
-  LettersIntercepted: {
-    text: 'Again and again, something in front of the platform has answered in its place, and messages were parked. `sis-relay letters groups` shows the answers.',
-    see: 'letters-of-each-kind',
-    ...counted([metric('Letters', { kind: 'intercepted' })]),
-    DatapointsToAlarm: 3,
-    EvaluationPeriods: 12,
-  },
-  // Also those that SQS itself moved, of which nobody else knows. The schedule replays every 15 minutes what heals by itself; while it
-  // reads the queue, SQS shows no letter.
-  LettersAny: {
-    text: 'For most of an hour, there have been dead letters. `sis-relay letters groups` shows who must do what.',
-    see: 'there-are-many-letters',
-    ...highestOver(0, [queueMetric('ApproximateNumberOfMessagesVisible', 'dead-letters')]),
-    DatapointsToAlarm: 8,
-    EvaluationPeriods: 13,
-  },
-});
+const responsibles = [...new Set(failureKindNames.map((kind) => failureKinds[kind].responsible))];
+
+const kindsOf = (of: (typeof failureKinds)[FailureKind]['responsible']): FailureKind[] =>
+  failureKindNames.filter((kind) => failureKinds[kind].responsible === of);
+
+/** What one learner lacks must not hide what the service lacks. */
+const learnersKind = 'missing-credential';
+
+/** The kinds whose new causes one alarm tells. What the schedule replays needs nobody unless it stays, which LettersAny tells. */
+export const kindsByAlarm = {
+  LettersProducer: kindsOf('producer'),
+  LettersAccess: kindsOf('access').filter((kind) => kind !== learnersKind),
+  LettersLearner: [learnersKind],
+  LettersPlatform: kindsOf('platform'),
+  LettersOperator: [...kindsOf('operator'), ...otherLetterKindNames],
+} satisfies Record<string, LetterKind[]>;
+
+/** A cause is told once, when its first letter is there: what comes of it later must not hide the next cause. */
+const aboutLetters = ({ metric, queueMetric }: StageMetrics): Alarms => {
+  const newCauses = (id: keyof typeof kindsByAlarm) =>
+    countedAnew(kindsByAlarm[id].map((kind) => metric('NewCauses', { kind })));
+  const command = 'letters groups';
+  return {
+    LettersProducer: {
+      severity: 'today',
+      text: 'Messages were parked for a new cause that the student information system must correct.',
+      command,
+      see: 'there-are-many-letters',
+      ...newCauses('LettersProducer'),
+    },
+    LettersAccess: {
+      severity: 'act now',
+      text: 'Messages were parked because the service lacks a scope or a permission. Others of their kind will follow.',
+      command,
+      see: 'letters-of-each-kind',
+      ...newCauses('LettersAccess'),
+    },
+    LettersLearner: {
+      severity: 'today',
+      text: 'Messages were parked because a learner has no credential. Messages of others go on.',
+      command,
+      see: 'letters-of-each-kind',
+      ...newCauses('LettersLearner'),
+    },
+    LettersPlatform: {
+      severity: 'today',
+      text: 'Messages were parked because the platform’s answers are not understood, for a new cause.',
+      command,
+      see: 'letters-of-each-kind',
+      ...newCauses('LettersPlatform'),
+    },
+    LettersOperator: {
+      severity: 'today',
+      text: 'Messages were parked for a new cause that needs a decision of yours, or on which a function died or has a bug.',
+      command,
+      see: 'there-are-many-letters',
+      ...newCauses('LettersOperator'),
+    },
+    LettersMany: {
+      severity: 'act now',
+      text: 'More than 500 messages were parked within an hour.',
+      command,
+      see: 'there-are-many-letters',
+      ...sumOver(
+        500,
+        responsibles.map((responsible) => metric('Letters', { responsible })),
+      ),
+    },
+    // A wait that nobody ends is told each morning.
+    LettersUndecided: {
+      severity: 'today',
+      text: 'Letters have waited for more than a day until a person decides whether they are sent again.',
+      command: 'letters verify',
+      see: 'was-the-change-made-uncertain',
+      ...countedAnew([metric('Decisions', { what: 'letters' })]),
+    },
+    // The schedule replays such a letter three times, and a page in front of the platform for a moment heals by itself.
+    LettersIntercepted: {
+      severity: 'act now',
+      text: 'Again and again, something in front of the platform has answered in its place, and messages were parked.',
+      command,
+      see: 'letters-of-each-kind',
+      ...counted([metric('Letters', { kind: 'intercepted' })]),
+      DatapointsToAlarm: 3,
+      EvaluationPeriods: 12,
+    },
+    // Also those that SQS itself moved, of which nobody else knows. The schedule replays every 15 minutes what heals by itself; while it
+    // reads the queue, SQS shows no letter.
+    LettersAny: {
+      severity: 'today',
+      text: 'For most of an hour, there have been dead letters.',
+      command,
+      see: 'there-are-many-letters',
+      ...highestOver(0, [queueMetric('ApproximateNumberOfMessagesVisible', 'dead-letters')]),
+      DatapointsToAlarm: 8,
+      EvaluationPeriods: 13,
+    },
+  };
+};
 
 const aboutQueues = ({ queued }: FunctionNames, { metric, queueMetric }: StageMetrics): Alarms => ({
   ...inGroups('QueueOldest', queued, (group) => ({
+    severity: 'act now',
     text: `A message has been for half an hour on the queue of one of these functions, which does not keep up or does not run: ${listed(group)}. Messages that wait for another try do not count.`,
     see: 'messages-wait',
     isPart: true,
@@ -128,8 +203,22 @@ const aboutQueues = ({ queued }: FunctionNames, { metric, queueMetric }: StageMe
       group.map((name) => queueMetric('ApproximateAgeOfOldestMessage', name)),
     ),
   })),
+  // A short outage heals by itself. A message is tried again after 5, 10, 20 seconds and so on: in at least three of five periods.
+  ...inGroups('PartAway', queued, (group) => ({
+    severity: 'act now',
+    text: `For most of 25 minutes, a part of the platform or of AWS has not answered one of these functions: ${listed(group)}.`,
+    see: 'a-part-of-the-platform-or-of-aws-does-not-answer',
+    isPart: true,
+    ...highestOver(
+      0,
+      group.map((name) => metric('BatchesUnanswered', { function: name })),
+    ),
+    DatapointsToAlarm: 3,
+    EvaluationPeriods: 5,
+  })),
   // An unknown id is given three hours, after which it is no longer waiting. No message waits for an hour between two attempts.
   WaitingTooLong: {
+    severity: 'act now',
     text: 'A message has been waiting for four hours. After a day it becomes a dead letter.',
     see: 'messages-wait',
     isPart: true,
@@ -138,7 +227,9 @@ const aboutQueues = ({ queued }: FunctionNames, { metric, queueMetric }: StageMe
   },
   // A message that waits is in flight until its next try. At 120,000 SQS hands out none of the others, and says so to nobody.
   ...inGroups('InFlight', queued, (group) => ({
-    text: `More than 60,000 messages of one of these functions wait for their next try: ${listed(group)}. From 80,000 on, more of them become letters: at 120,000, SQS hands out no others. \`sis-relay waiting\` shows for what they wait.`,
+    severity: 'act now',
+    text: `More than 60,000 messages of one of these functions wait for their next try: ${listed(group)}. From 80,000 on, more of them become letters: at 120,000, SQS hands out no others.`,
+    command: 'waiting',
     see: 'too-many-messages-wait-in-one-queue',
     ...highestOver(
       60_000,
@@ -147,19 +238,56 @@ const aboutQueues = ({ queued }: FunctionNames, { metric, queueMetric }: StageMe
   })),
 });
 
+/** One for each thing that is expected: a second one that is missing must not hide behind the first. */
+export const expectationAlarms = (
+  expected: string,
+  { all }: FunctionNames,
+  { metric }: StageMetrics,
+): Alarms =>
+  Object.fromEntries(
+    expectedSchema.parse(expected).map(({ name, hours }) => {
+      if (!name.includes('/') && !all.includes(name))
+        throw new Error(`expected: ${name} is not deployed. Leave it out, or take it out of off`);
+      return [
+        `NothingArrives${name.replaceAll(/[^A-Za-z0-9]/g, '')}`,
+        {
+          severity: 'act now',
+          text: `Nothing has come for \`${name}\` in ${hours} hours of those in which something is expected. Ask who runs the student information system.`,
+          see: 'nothing-arrives',
+          // It is written every 15 minutes.
+          ...highestOver(0, [metric('ArrivalsOverdue', { expected: name })]),
+          EvaluationPeriods: 5,
+        },
+      ];
+    }),
+  );
+
+const partsOf = (alarms: Alarms, isOfThem: (id: string) => boolean): string[] =>
+  Object.keys(alarms).filter((id) => alarms[id]?.isPart && isOfThem(id));
+const isAway = (id: string): boolean => id.startsWith('PartAway');
+
 /**
  * That messages wait says nothing new where all of them wait, and another alarm says why. What holds up some of them must not hide that
  * others wait for another reason.
  */
 export const compositeAlarms = (alarms: Alarms): Record<string, CompositeAlarm> => ({
   Waiting: {
+    severity: 'act now',
     text: 'Messages wait, or lie on their queue unhandled. It is silent while all messages wait for what `ConnectionFails` or `ServiceRefused` tells.',
     see: 'messages-wait',
-    anyOf: Object.keys(alarms).filter((id) => alarms[id]?.isPart),
+    anyOf: partsOf(alarms, (id) => !isAway(id)),
+    ActionsSuppressor: 'Outage',
+  },
+  PartAway: {
+    severity: 'act now',
+    text: 'For more than 10 minutes, a part of the platform or of AWS has not answered. Messages that need it wait, and others go on.',
+    see: 'a-part-of-the-platform-or-of-aws-does-not-answer',
+    anyOf: partsOf(alarms, isAway),
     ActionsSuppressor: 'Outage',
   },
   Outage: {
-    text: 'Another alarm already reports why all messages wait. This one suppresses `Waiting` and sends no mail.',
+    severity: 'act now',
+    text: 'Another alarm already reports why all messages wait. This one suppresses `Waiting` and `PartAway`, and sends no mail.',
     see: 'messages-wait',
     anyOf: ['ConnectionFails', 'ServiceRefused'],
   },

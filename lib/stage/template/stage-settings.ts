@@ -1,6 +1,8 @@
 import * as z from 'zod';
+import { options } from '../../options.ts';
 import type { StageSetting } from '../../runtime/aws/setting.ts';
-import { functionNames } from '../function-names.ts';
+import { expectedSchema } from '../expected.ts';
+import { functionNames, integrationNames } from '../function-names.ts';
 import { unknownName } from '../nearest.ts';
 import { itemsOf } from './cloudformation.ts';
 
@@ -48,6 +50,20 @@ const roles = judgedBy((value) => {
     : `${wrong} is not the name of an IAM role, as in sis-operators. Write names without their ARN, separated by commas without spaces`;
 });
 
+/** Names what an expectation is about: else its alarm would never end. */
+const expected = judgedBy((value) => {
+  const { data = [], error } = expectedSchema.safeParse(value);
+  if (error !== undefined) return error.issues.map(({ message }) => message).join('; ');
+  const names = [
+    ...integrationNames(),
+    ...options.flatMap((each) => (each.receivesFiles ? [`${each.name}/…`] : [])),
+  ];
+  const unknown = data.find(
+    ({ name }) => !names.includes(name) && !names.includes(name.replace(/\/.+/, '/…')),
+  );
+  return unknown && unknownName('integration or export', unknown.name, names);
+});
+
 /** What a stage sets besides what its functions read: serverless.yml and the template use it. */
 export const stageSettings = {
   region: {
@@ -60,12 +76,37 @@ export const stageSettings = {
     usual: 'operations@example.edu',
     description: 'Gets the alarms’ mail.',
   },
+  alarmEmailLater: {
+    schema: z.union([z.literal(''), z.email('is not a mail address')]),
+    usual: '',
+    description:
+      "Gets the mail of alarms that can wait until today or this week, so that `alarmEmail` gets those alone that need somebody now. `''`: " +
+      '`alarmEmail` gets all.',
+  },
+  repositoryUrl: {
+    schema: one(
+      /^https:\/\/[\w.-]+\/\S+$/,
+      'an address such as https://github.com/university/sis-relay/blob/main',
+    ),
+    usual: '',
+    description:
+      'Where the files of this repository can be read, as in `https://github.com/university/sis-relay/blob/main`: mails and the dashboard ' +
+      "link the runbook there. `''`: they name its path.",
+  },
   off: {
     schema: off,
     usual: '',
     description:
       "Functions that are not deployed, as in `submission-upload,course-export`: no queue, role, schedule, alarm or cost. `''`: all are. " +
       'The queue of a function that is switched off later stays, with its messages.',
+  },
+  expected: {
+    schema: expected,
+    usual: '',
+    description:
+      'What the SIS sends, and how often: an alarm goes off if nothing comes for so many hours, as in `grade-push 24h mon-fri 07-19; ' +
+      'snapshots/oneroster 26h not 2026-12-24..2027-01-06`. Only the days and hours count that are given. An export is named by its feed ' +
+      "([nothing arrives](../desk/cli/README.md#nothing-arrives)). `''`: nothing is expected.",
   },
   logRetentionDays: {
     schema: one(logDays, 'a number that CloudWatch knows, as in 14, 30, 90 or 365'),

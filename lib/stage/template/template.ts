@@ -8,7 +8,7 @@ import type { Declared } from './function-rights.ts';
 import type { FunctionParts } from './functions/function-parts.ts';
 import { people } from './people.ts';
 import { roleResources } from './roles.ts';
-import { compositeAlarms, stageAlarms } from './stage-alarms.ts';
+import { compositeAlarms, expectationAlarms, stageAlarms } from './stage-alarms.ts';
 import { stageMetrics } from './stage-metrics.ts';
 import type { TemplateOptions } from './stage-settings.ts';
 import { storageResources } from './storage.ts';
@@ -77,14 +77,16 @@ export const createTemplate = async (
   const metrics = stageMetrics(stage);
   const alarms = {
     ...stageAlarms(names, metrics),
+    ...expectationAlarms(options.expected, names, metrics),
     ...Object.fromEntries(parts.flatMap((part) => Object.entries(part.alarms(metrics)))),
   };
+  const composites = compositeAlarms(alarms);
   const Resources: Resources = {
     ...storageResources(options, names.queued),
     ...Object.assign({}, ...parts.map(({ resources }) => resources?.(stage))),
     ...roleResources(options, declared, { parts, people }),
-    ...alarmResources(stage, alarms, compositeAlarms(alarms)),
-    Dashboard: dashboard(stage),
+    ...alarmResources(options, alarms, composites),
+    Dashboard: dashboard(options, { names, alarms: [...Object.keys(alarms), ...Object.keys(composites)] }),
   };
   const urls = names.queued.map((name) => [`${queueOf(name)}Url`, { Value: ref(queueOf(name)) }]);
   return {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { isReplayedBySchedule, letterKinds } from '../../../lib/message/failure-kinds.ts';
 import { connectionCheck } from '../../../lib/stage/template/functions/connection-check.ts';
-import { compositeAlarms, stageAlarms } from '../../../lib/stage/template/stage-alarms.ts';
+import { compositeAlarms, kindsByAlarm, stageAlarms } from '../../../lib/stage/template/stage-alarms.ts';
 import { stageMetrics } from '../../../lib/stage/template/stage-metrics.ts';
 
 const numbered = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}-${at}`);
@@ -32,6 +33,12 @@ test('each function, queue and job is watched, by alarms of at most ten metrics,
       for (const name of functions)
         expect(watched.flat().filter((each) => each === `${metric} sis-relay-test-${name}`)).toHaveLength(1);
   expect(compositeAlarms(alarms).Waiting?.anyOf).toEqual(['QueueOldest1', 'QueueOldest2', 'WaitingTooLong']);
+  expect(compositeAlarms(alarms).PartAway?.anyOf).toEqual(['PartAway1', 'PartAway2']);
+});
+
+test('each kind of letter that the schedule does not replay is told by one alarm', () => {
+  const told = Object.values(kindsByAlarm).flat();
+  expect(told.toSorted()).toEqual(letterKinds.filter((kind) => !isReplayedBySchedule(kind)).sort());
 });
 
 test('an alarm is suppressed only by alarms about what all messages wait for, which send mails of their own', () => {

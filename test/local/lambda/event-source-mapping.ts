@@ -61,6 +61,13 @@ export function mapQueue(mapping: QueueMapping): { stop(): Promise<void> } {
   };
 }
 
+/** Brings one batch of what waits now. Returns how many messages it had. */
+export async function bringOnce(mapping: Omit<QueueMapping, 'pollers' | 'onError'>): Promise<number> {
+  const messages = await receive({ ...mapping, pollers: 1 }, { most: mapping.batchSize });
+  if (messages.length > 0) await settle({ ...mapping, pollers: 1 }, messages);
+  return messages.length;
+}
+
 async function receive(
   { sqs, queueUrl: QueueUrl }: QueueMapping,
   { most, waitSeconds = 0 }: { most: number; waitSeconds?: number },

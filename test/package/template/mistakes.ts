@@ -88,7 +88,7 @@ export const mistakes: Record<RuleTitle, Mistake> = {
     'an export that meets the next one',
     (of) => (of('CourseDashexportLambdaFunction').DurableConfig.ExecutionTimeout = 90_000),
   ],
-  'each alarm sends its begin and its end, and letters and each kind of failure that needs a person have one':
+  'each alarm sends its begin and, unless it tells an event, its end; letters and each kind of failure that needs a person have one':
     ['letters that lie there unheard', (_, resources) => delete resources.LettersAny],
   'alarms watch what exists in this stage, and name a section of the runbook': [
     'an alarm without a remedy',

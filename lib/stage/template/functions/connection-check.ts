@@ -24,14 +24,16 @@ export const connectionCheck: FunctionParts = {
     // An alarm sends one mail, when it goes off: what one learner’s credential sets off for weeks must not be what tells of the service's
     // own.
     ServiceRefused: {
-      text: 'The platform refuses sis-relay’s own credential, or it cannot be read. `sis-relay status` names the secret and who must act. All messages wait, for up to a day.',
+      severity: 'act now',
+      text: 'The platform refuses sis-relay’s own credential, or it cannot be read. `status` names the secret and who must act. All messages wait, for up to a day.',
       see: 'letters-of-each-kind',
       ...counted([metric('Refusals', { function: 'connection-check', kind: 'credentials' })]),
     },
     // An alarm begins without data and tells when its state changes: this silence is heard after the first check, not before. It is the
     // one schedule whose silence no other alarm reports. CloudWatch looks for data further back than the alarm's period.
     ConnectionFails: {
-      text: 'For 10 minutes, `connection-check` has not reached the platform, or it has not run for longer. `sis-relay status` shows what fails. Messages wait.',
+      severity: 'act now',
+      text: 'For 10 minutes, `connection-check` has not reached the platform, or it has not run for longer. `status` shows what fails. Messages wait.',
       see: 'the-platform-does-not-answer',
       ...metric('PlatformReachable', { function: 'connection-check' }),
       Statistic: 'Maximum',
@@ -42,12 +44,14 @@ export const connectionCheck: FunctionParts = {
       TreatMissingData: 'missing',
     },
     VersionFails: {
+      severity: 'act now',
       text: 'The platform no longer lists a version that sis-relay is configured to use. The log of `connection-check` names it.',
       see: 'the-platform-does-not-answer',
       ...under(1, metric('VersionsSupported', { function: 'connection-check' })),
     },
     AuthorizationEnds: {
-      text: 'A person must authorize sis-relay again within a week. `sis-relay status` shows by when.',
+      severity: 'this week',
+      text: 'A person must authorize sis-relay again within a week. `status` shows by when.',
       see: 'a-person-must-authorize-again',
       ...under(7, metric('AuthorizationDays', { function: 'connection-check' })),
     },

@@ -1,4 +1,5 @@
 import { connectionSettings } from '../../connection/connection-settings.ts';
+import { onCallSettings } from '../../on-call-settings.ts';
 import { highestOver } from '../alarms.ts';
 import { deadLetters, desk, deskByList, leadingKeys, ledger, objects } from '../stage-arns.ts';
 import type { FunctionParts } from './function-parts.ts';
@@ -10,7 +11,7 @@ const { credential, ...replaySettings } = connectionSettings;
 
 export const deadLetterReplay: FunctionParts = {
   function: 'dead-letter-replay',
-  settings: replaySettings,
+  settings: { ...replaySettings, ...onCallSettings },
   rights: ({ queueNamed, queues }) => [
     {
       Action: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'],
@@ -33,8 +34,13 @@ export const deadLetterReplay: FunctionParts = {
       Resource: desk,
     },
     { Action: ['dynamodb:Query'], Resource: deskByList },
-    // Which functions are paused, and since when.
-    { Action: ['dynamodb:GetItem'], Resource: ledger, Condition: leadingKeys('paused/*') },
+    // Which functions are paused, and since when, and when the last message came.
+    { Action: ['dynamodb:GetItem'], Resource: ledger, Condition: leadingKeys('paused/*', 'arrived/*') },
+    {
+      Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+      Resource: ledger,
+      Condition: leadingKeys('on-call'),
+    },
     {
       Action: ['dynamodb:GetItem'],
       Resource: ledger,
@@ -44,14 +50,17 @@ export const deadLetterReplay: FunctionParts = {
   alarms: ({ metric }) => ({
     // 10 days. SQS' own metric leaves out what was received thrice, as each letter was after an hour of dead-letter-replay.
     LettersNearTheirEnd: {
-      text: 'A dead letter is 10 days old, and SQS deletes it after 14 days. Replay it, discard it, or keep it with `sis-relay letters export`.',
+      severity: 'today',
+      text: 'A dead letter is 10 days old, and SQS deletes it after 14 days. Replay it, discard it, or export it.',
+      command: 'letters list --until 10d',
       see: 'letters-are-about-to-expire',
       ...highestOver(10 * daySeconds, [metric('LetterAge', { function: 'dead-letter-replay' })], {
         Period: 1800,
       }),
     },
     PausedForLong: {
-      text: 'A function has been paused for more than a day. `sis-relay status` shows which one, by whom and why. SQS deletes a message 14 days after it was sent.',
+      severity: 'today',
+      text: 'A function has been paused for more than a day. `status` shows which one, by whom and why. SQS deletes a message 14 days after it was sent.',
       see: 'a-function-must-stop-for-a-while',
       ...highestOver(daySeconds, [metric('PauseAge', { function: 'dead-letter-replay' })], { Period: 1800 }),
     },

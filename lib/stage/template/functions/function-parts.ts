@@ -20,6 +20,8 @@ export type FunctionParts = {
   resources?(stage: string): Resources;
   rights(stage: StageArns): Grant[];
   alarms(stage: StageMetrics): Alarms;
+  /** What `dead-letter-replay` reads of it, for the people on call. */
+  onCall?(stage: StageArns): Grant[];
   /** What people may do with it, by the policies that they have. */
   people?(stage: StageArns): Partial<Record<PolicyId, Grant[]>>;
 };

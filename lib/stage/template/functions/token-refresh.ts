@@ -19,6 +19,7 @@ export const tokenRefresh: FunctionParts = {
   ],
   alarms: ({ metric }) => ({
     AuthorizationNeeded: {
+      severity: 'act now',
       text: 'A person must authorize again, or an OAuth token is not renewed. The log of `token-refresh` named the secret when it was refused first.',
       see: 'a-person-must-authorize-again',
       ...counted([

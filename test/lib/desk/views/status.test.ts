@@ -80,7 +80,7 @@ const statusWith = (groups: Group[], more: Partial<Status<OptionStatus>>): Statu
   return {
     ...{ queues: [], paused: [], waiting: [], atWork: [], options: [], connection: report({}) },
     pace: { window: 'none', calls: [], sinceMs: 0 },
-    ...{ deployed: undefined, reach: undefined },
+    ...{ deployed: undefined, reach: undefined, expected: undefined },
     letters: { groups, counts, matching: letters, listed: letters, queued: letters },
     ...more,
   };
@@ -331,5 +331,14 @@ test('what to do first is also data', () => {
       todo: ['Mend it.'],
       commands: ['sis-relay letters replay --cause rejected-1 --stage prod'],
     },
+  ]);
+});
+
+test('what is expected and has not come is among what to do first, and how old the look is', () => {
+  const thing = { name: 'grade-push', hours: 4, lastMs: minutesAgo(300), isOverdue: true };
+  const expected = { atMs: minutesAgo(120), things: [thing, { ...thing, name: 'a', isOverdue: false }] };
+  expect(firstOf([], { expected })).toEqual([
+    '✗ Nothing has come for grade-push for 5 h: something is expected within 4 h',
+    '→ Ask who runs the student information system.',
   ]);
 });

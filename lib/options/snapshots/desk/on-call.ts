@@ -1,0 +1,35 @@
+import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import type { ReadOnCall } from '../../../option.ts';
+import { feedOf } from '../request.ts';
+import { listUnaccepted } from '../state/unaccepted.ts';
+import { readFeeds } from './feeds.ts';
+import { listPassed } from './passed.ts';
+import { openSnapshots } from './read.ts';
+
+export const readOnCall: ReadOnCall = async (target, signal) => {
+  const bucket = await reviewBucketOf(target);
+  const [{ snapshots, waiting }, passed = [], feeds, put] = await Promise.all([
+    openSnapshots(target, signal),
+    listPassed(target, signal),
+    readFeeds(bucket, signal),
+    listUnaccepted({
+      keysUnder: (prefix) => bucket.namesUnder(prefix, signal),
+      readJsonIfAny: bucket.jsonIfAny,
+    }),
+  ]);
+  const undecided = snapshots.filter(({ state }) => state === 'waiting-for-approval').length;
+  const arrivalsMs: Record<string, number> = {};
+  const arrived = (feed: string, at: string): void => {
+    arrivalsMs[feed] = Math.max(arrivalsMs[feed] ?? 0, Date.parse(at) || 0);
+  };
+  for (const { name, droppedAt } of feeds) arrived(name, droppedAt);
+  for (const { key, putAt, isEnd } of put) if (!isEnd) arrived(feedOf(key), putAt);
+  return {
+    decisions: {
+      // While one waits, all that were put later wait behind it.
+      exports: undecided === 0 ? 0 : undecided + waiting.length,
+      'user-names': passed.length,
+    },
+    arrivalsMs,
+  };
+};
