@@ -50,7 +50,9 @@ const stages = [
   'permissions/desk-roles',
   'permissions/permissions',
   'template/template',
-].map((name) => `test/package/${name}.test.ts`);
+]
+  .map((name) => `test/package/${name}.test.ts`)
+  .concat('test/options/snapshots/incidents.test.ts');
 const globalSetup = 'test/package/package-once.ts';
 
 /** What `npm test` need not load, and a proof that is a command of its own, which sets this. */

@@ -114,6 +114,9 @@ export function alarmStates(deployment: Deployment) {
   return {
     mails,
     isOn: (id: string): boolean => isOn(id),
+    /** The last value of a metric that functions write. */
+    last: (metric: string, dimensions: Record<string, string>): number | undefined =>
+      points.get(seriesKey('sis-relay/local', metric, dimensions))?.at(-1)?.value,
     descriptionOf: (id: string): string =>
       [...metricAlarms, ...composites].find((each) => each.id === id)?.AlarmDescription,
     /** A line of a function's log, which may be one of metrics. */

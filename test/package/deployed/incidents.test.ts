@@ -46,7 +46,7 @@ describe('on call', () => {
   test('the SIS that sends nothing is told after its hours, and it is over when something comes', async () => {
     await pass(3 * 60);
     expect(mails()).toEqual([]);
-    expect(await minutesOf('NothingArrivesgradepush', 80)).toBeLessThanOrEqual(50);
+    expect(await minutesOf('NothingArrivesgradepush', 80)).toBeLessThanOrEqual(60);
     await send('grade-push', grade(301));
     await pass(40);
     expect(mails()).toEqual(['NothingArrivesgradepush on', 'NothingArrivesgradepush over']);
@@ -54,7 +54,7 @@ describe('on call', () => {
 
   test('a lost scope is told beside a learner who has no credential, and so is each next cause', async () => {
     await send('submission-upload', await submissionOf302());
-    expect(await minutesOf('LettersLearner', 40)).toBeLessThanOrEqual(20);
+    expect(await minutesOf('LettersLearner', 40)).toBeLessThanOrEqual(25);
     await pass(15);
     await send('submission-upload', await submissionOf302());
     await pass(20);
@@ -62,9 +62,9 @@ describe('on call', () => {
     await controls().fault(lacksScope, { path: '/values/', times: 100 });
     await send('submission-upload', await submissionOf302());
     await send('grade-push', grade(301));
-    expect(await minutesOf('LettersAccess', 40)).toBeLessThanOrEqual(20);
+    expect(await minutesOf('LettersAccess', 40)).toBeLessThanOrEqual(25);
     await send('enrollment-create', { ...enrollment(303), roleId: 'teacher' });
-    expect(await minutesOf('LettersProducer', 40)).toBeLessThanOrEqual(20);
+    expect(await minutesOf('LettersProducer', 40)).toBeLessThanOrEqual(25);
     await send('grade-push', grade(301, { gradeObjectId: 'final' }));
     await pass(20);
     expect(withoutAny(mails())).toEqual(['LettersAccess on', 'LettersProducer on', 'LettersProducer on']);

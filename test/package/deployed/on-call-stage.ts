@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { GetQueueAttributesCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, vi } from 'vitest';
@@ -15,7 +16,7 @@ import { packagedProject } from '../packages.ts';
 import { alarmStates } from './alarm-states.ts';
 
 const minuteMs = 60_000;
-/** Alarms are judged each minute. */
+/** The shortest period of an alarm. */
 const stepMinutes = 5;
 const context = { getRemainingTimeInMillis: () => 600_000, awsRequestId: 'on-call' } as Context;
 
@@ -62,12 +63,7 @@ export function onCallStage(functions: readonly string[], beside: Record<string,
 
   const onSchedule = async (name: string, run: (event: unknown) => Promise<unknown>): Promise<void> => {
     counted('Invocations', name);
-    const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-      for (const line of `${text}`.split('\n')) states.read(line);
-      return true;
-    });
     await run(await eventOf(name)).catch(() => counted('Errors', name));
-    write.mockRestore();
   };
 
   const sampleLetters = async (): Promise<void> => {
@@ -83,11 +79,17 @@ export function onCallStage(functions: readonly string[], beside: Record<string,
     });
   };
 
+  /** What waits goes on when its time has passed. */
+  const untilThen = async (ms: number, signal: AbortSignal): Promise<void> => {
+    const endMs = Date.now() + ms;
+    while (Date.now() < endMs) await sleep(10, undefined, { signal });
+  };
+
   const step = async (passed: number): Promise<void> => {
     for (let minute = 0; minute < passed; minute += 1) {
       time.pass(minuteMs);
       minutes += 1;
-      states.evaluate(Date.now());
+      if (minutes % stepMinutes === 0) states.evaluate(Date.now());
     }
     for (const name of functions) await bring(name);
     const isDue = (every: number): boolean => minutes % every < passed;
@@ -97,7 +99,8 @@ export function onCallStage(functions: readonly string[], beside: Record<string,
   };
 
   beforeAll(async () => {
-    stack = await startStack({ functions: false, visibilitySeconds: 720 });
+    const durable = { pause: untilThen };
+    stack = await startStack({ functions: false, visibilitySeconds: 720, durable });
     // Else a test begins by chance at night.
     const now = new Date();
     const toMonday = (8 - now.getUTCDay()) % 7 || 7;
@@ -111,6 +114,10 @@ export function onCallStage(functions: readonly string[], beside: Record<string,
     };
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
     states = alarmStates(deploy((await packagedProject()).template));
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      for (const line of `${text}`.split('\n')) states.read(line);
+      return true;
+    });
     start();
     // A stage that is a while old, and has something to be silent about.
     await step(1);
@@ -120,6 +127,7 @@ export function onCallStage(functions: readonly string[], beside: Record<string,
     await controlsOf(stack.description).clearAwsFaults();
   });
   afterAll(async () => {
+    vi.restoreAllMocks();
     vi.unstubAllEnvs();
     await lambda.close();
     await stack.close();
