@@ -6,6 +6,7 @@ import {
   otherLetterKindNames,
 } from '../../message/failure-kinds.ts';
 import { expectedSchema } from '../expected.ts';
+import { unknownName } from '../nearest.ts';
 import {
   type Alarms,
   type CompositeAlarm,
@@ -238,16 +239,22 @@ const aboutQueues = ({ queued }: FunctionNames, { metric, queueMetric }: StageMe
   })),
 });
 
-/** One for each thing that is expected: a second one that is missing must not hide behind the first. */
+/**
+ * One for each thing that is expected: a second one that is missing must not hide behind the first.
+ *
+ * @param receivers Options that receive files.
+ * @throws Error naming what is not deployed: its alarm would never end.
+ */
 export const expectationAlarms = (
   expected: string,
-  { all }: FunctionNames,
   { metric }: StageMetrics,
-): Alarms =>
-  Object.fromEntries(
+  names: { queued: readonly string[]; receivers: readonly string[] },
+): Alarms => {
+  const known = [...names.queued, ...names.receivers.map((name) => `${name}/…`)];
+  return Object.fromEntries(
     expectedSchema.parse(expected).map(({ name, hours }) => {
-      if (!name.includes('/') && !all.includes(name))
-        throw new Error(`expected: ${name} is not deployed. Leave it out, or take it out of off`);
+      if (!known.includes(name.replace(/\/.+/, '/…')))
+        throw new Error(`expected: ${unknownName('deployed integration or export', name, known)}`);
       return [
         `NothingArrives${name.replaceAll(/[^A-Za-z0-9]/g, '')}`,
         {
@@ -261,6 +268,7 @@ export const expectationAlarms = (
       ];
     }),
   );
+};
 
 const partsOf = (alarms: Alarms, isOfThem: (id: string) => boolean): string[] =>
   Object.keys(alarms).filter((id) => alarms[id]?.isPart && isOfThem(id));

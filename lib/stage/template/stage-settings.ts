@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { options } from '../../options.ts';
 import type { StageSetting } from '../../runtime/aws/setting.ts';
 import { expectedSchema } from '../expected.ts';
-import { functionNames, integrationNames } from '../function-names.ts';
+import { functionNames } from '../function-names.ts';
 import { unknownName } from '../nearest.ts';
 import { itemsOf } from './cloudformation.ts';
 
@@ -50,20 +49,6 @@ const roles = judgedBy((value) => {
     : `${wrong} is not the name of an IAM role, as in sis-operators. Write names without their ARN, separated by commas without spaces`;
 });
 
-/** Names what an expectation is about: else its alarm would never end. */
-const expected = judgedBy((value) => {
-  const { data = [], error } = expectedSchema.safeParse(value);
-  if (error !== undefined) return error.issues.map(({ message }) => message).join('; ');
-  const names = [
-    ...integrationNames(),
-    ...options.flatMap((each) => (each.receivesFiles ? [`${each.name}/…`] : [])),
-  ];
-  const unknown = data.find(
-    ({ name }) => !names.includes(name) && !names.includes(name.replace(/\/.+/, '/…')),
-  );
-  return unknown && unknownName('integration or export', unknown.name, names);
-});
-
 /** What a stage sets besides what its functions read: serverless.yml and the template use it. */
 export const stageSettings = {
   region: {
@@ -101,7 +86,7 @@ export const stageSettings = {
       'The queue of a function that is switched off later stays, with its messages.',
   },
   expected: {
-    schema: expected,
+    schema: expectedSchema,
     usual: '',
     description:
       'What the SIS sends, and how often: an alarm goes off if nothing comes for so many hours, as in `grade-push 24h mon-fri 07-19; ' +

@@ -1,3 +1,4 @@
+import { options as allOptions } from '../../options.ts';
 import type { FunctionModule } from '../function-modules.ts';
 import { callingNames, functionNames, integrationNames } from '../function-names.ts';
 import { alarmResources } from './alarms.ts';
@@ -74,10 +75,16 @@ export const createTemplate = async (
     polling: namesOf(({ scheduled, durable, name }) => scheduled && !durable && name !== 'connection-check'),
   };
   const parts = functionParts.filter((part) => names.all.includes(part.function));
+  const receivers = allOptions.filter(
+    (each) => each.receivesFiles && each.functions.every((name) => names.all.includes(name)),
+  );
   const metrics = stageMetrics(stage);
   const alarms = {
     ...stageAlarms(names, metrics),
-    ...expectationAlarms(options.expected, names, metrics),
+    ...expectationAlarms(options.expected, metrics, {
+      queued: names.queued,
+      receivers: receivers.map(({ name }) => name),
+    }),
     ...Object.fromEntries(parts.flatMap((part) => Object.entries(part.alarms(metrics)))),
   };
   const composites = compositeAlarms(alarms);

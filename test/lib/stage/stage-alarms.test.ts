@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { isReplayedBySchedule, letterKinds } from '../../../lib/message/failure-kinds.ts';
 import { connectionCheck } from '../../../lib/stage/template/functions/connection-check.ts';
-import { compositeAlarms, kindsByAlarm, stageAlarms } from '../../../lib/stage/template/stage-alarms.ts';
+import {
+  compositeAlarms,
+  expectationAlarms,
+  kindsByAlarm,
+  stageAlarms,
+} from '../../../lib/stage/template/stage-alarms.ts';
 import { stageMetrics } from '../../../lib/stage/template/stage-metrics.ts';
 
 const numbered = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}-${at}`);
@@ -46,4 +51,19 @@ test('an alarm is suppressed only by alarms about what all messages wait for, wh
   const { Outage } = compositeAlarms({});
   expect(Object.keys(aboutAll)).toEqual(expect.arrayContaining(Outage?.anyOf ?? []));
   expect(Outage?.anyOf.filter((id) => aboutAll[id]?.isPart)).toEqual([]);
+});
+
+test('what is expected has an alarm each, and is refused if nothing of it is deployed', () => {
+  const made = (expected: string) =>
+    Object.keys(
+      expectationAlarms(expected, stageMetrics('test'), { queued: ['grade-push'], receivers: ['exports'] }),
+    );
+  expect(made('grade-push 4h; exports/a-b.csv 26h')).toEqual([
+    'NothingArrivesgradepush',
+    'NothingArrivesexportsabcsv',
+  ]);
+  expect(() => made('grade-pish 4h')).toThrow(
+    'expected: There is no deployed integration or export grade-pish: did you mean grade-push? There are: grade-push, exports/….',
+  );
+  expect(() => made('others/a.csv 4h')).toThrow('There is no deployed integration or export others/a.csv');
 });
