@@ -83,7 +83,7 @@ beforeEach(() => {
   [story, reports, letters, delays, resources] = [[], [], [], [], []];
 });
 
-/** What is written of the resource: `done`, `open` or, if nothing is left of the attempt, `forgotten`. */
+/** What is written of the resource: `done`, `open`, `open as a letter` or, if nothing is left of the attempt, `forgotten`. */
 const table = (more: Partial<LedgerTable> = {}): LedgerTable => ({
   take: async (resource, taking) => {
     resources.push(resource);
@@ -91,7 +91,9 @@ const table = (more: Partial<LedgerTable> = {}): LedgerTable => ({
   },
   replace: async (resource, expectedLockId, item) => {
     const states = Object.values(item.fields);
-    const word = states.some(({ open }) => open) ? 'open' : states.length > 0 ? 'done' : 'forgotten';
+    const open = states.find((state) => state.open)?.open;
+    const closed = states.length > 0 ? 'done' : 'forgotten';
+    const word = open ? (open.isParked ? 'open as a letter' : 'open') : closed;
     const isReceipt = resource.startsWith('receipt/');
     if (item.lock === undefined && !isReceipt) story.push(`${word} ${resource.split('/')[1]}`);
     return model.replace(resource, expectedLockId, item);
@@ -319,7 +321,7 @@ describe('a message that the ledger holds back', () => {
   test('waits while the ledger does not answer, and is not sent, nor a letter, however long that lasts', async () => {
     const down = () => Promise.reject(Object.assign(new Error('no'), { $metadata: {} }));
     const backoff = { minimumSeconds: 5, maximumSeconds: 1_800, random: () => 0 };
-    await container(well, { table: table({ take: down, release: down }), backoff })(received(60, 25 * hour));
+    await container(well, { table: table({ take: down, release: down }), backoff })(received(200, 25 * hour));
     expect(outcomes()).toEqual(['waiting unavailable']);
     expect(delays.map(({ seconds }) => seconds)).toEqual([900]);
     expect([story, letters]).toEqual([[], []]);
@@ -488,7 +490,7 @@ describe('a message that must not be sent twice and left no outcome', () => {
       'is for a person to decide',
       'unclear' as const,
       'parked uncertain',
-      [look, 'open a'],
+      [look, 'open as a letter a'],
       `${since}: something is there that may be its effect`,
     ],
     ['waits', new MessageFailure('unavailable', safe`down`), 'waiting unavailable', [look, 'open a'], 'down'],
@@ -536,7 +538,7 @@ describe('a message that must not be sent twice and left no outcome', () => {
     await container(calls, { repeatable: false })(recordOf('a'));
     mayHaveActed.splice(1, 1);
     await container(calls, { repeatable: false })(recordOf('b'));
-    expect(story).toEqual(['run a', 'open a', 'run b', 'forgotten b']);
+    expect(story).toEqual(['run a', 'open as a letter a', 'run b', 'forgotten b']);
   });
 
   test.each([
@@ -682,19 +684,27 @@ describe('what becomes of a message in one attempt', () => {
     expect([story, told]).toEqual([[], []]);
   });
 
-  test('is that it waits where its turn does not come, and tells how long it has waited for that', async () => {
-    const turn: TurnAsked = async (_, { untilMs }) => {
-      await new Promise(setImmediate);
-      nowMs = untilMs;
-      return { turn: undefined, seconds: 42 };
-    };
-    const { platform, ledger } = servicesWith({ turn });
-    expect(await attempted(recordOf('a'), well, { services: { platform, ledger } })).toEqual({
-      ...{ ...read, outcome: 'waiting', seconds: 42, turn: 'pace', turnMs: 9 * second },
-      reason: 'The rate limiter did not admit the call in this invocation. The message comes back for it',
-    });
-    expect([story, resources, told]).toEqual([[], [], [['normal', 9 * second]]]);
-  });
+  test.each([
+    ['', true],
+    [', without a ledger, too', false],
+  ])(
+    'is that it waits where its turn does not come, and tells how long it has waited for that%s',
+    async (_, hasLedger) => {
+      const turn: TurnAsked = async (_, { untilMs }) => {
+        await new Promise(setImmediate);
+        nowMs = untilMs;
+        return { turn: undefined, seconds: 42 };
+      };
+      const { platform, ledger } = servicesWith({ turn });
+      expect(
+        await attempted(recordOf('a'), well, { services: { platform, ...(hasLedger && { ledger }) } }),
+      ).toEqual({
+        ...{ ...read, outcome: 'waiting', seconds: 42, turn: 'pace', turnMs: 9 * second },
+        reason: 'The rate limiter did not admit the call in this invocation. The message comes back for it',
+      });
+      expect([story, resources, told]).toEqual([[], [], [['normal', 9 * second]]]);
+    },
+  );
 
   test('is not that it has waited where its turn comes at once, however busy its container is', async () => {
     const ask: typeof unpaced.ask = (priority, untilMs, settle) => {
