@@ -79,6 +79,8 @@ const message = z.strictObject({
 });
 
 const schema = z.strictObject({
+  /** Of a table: it has all rows each time, or only those that changed. */
+  mode: z.enum(['bulk', 'delta']).default('bulk'),
   /** How all cells or values are read. */
   cells: fileRules.optional(),
   /** For notices: by a name, what is asked of the source for each, as in `/sections/{content.section.id}`. */
@@ -141,6 +143,8 @@ export type Mapping = {
   cells: Cells;
   lookUps: readonly LookUp[];
   text: string;
+  /** A table has only the rows that changed. */
+  isDelta?: boolean;
 };
 
 /** The mapping for a table whose cells are separated like this: where that is a semicolon, programs write a decimal comma. */
@@ -214,7 +218,8 @@ export const readMapping = (
     name,
     path: templateParts(path) ?? [],
   }));
-  return problems.length > 0 ? { problems } : { mapping: { messages, cells, lookUps, text } };
+  const isDelta = parsed.data.mode === 'delta';
+  return problems.length > 0 ? { problems } : { mapping: { messages, cells, lookUps, text, isDelta } };
 };
 
 const originOf = (name: string, { strip, case: letters, digits }: ValueRules, cells: FileRules): Origin => ({

@@ -5,7 +5,6 @@ import * as z from 'zod';
 import { crosswalkKinds } from '../../crosswalk/kinds.ts';
 import type { Integration } from '../../delivery/handle/integration.ts';
 import { problemsText } from '../../message/failure.ts';
-import { escapedNameIn, readJsonWithPlace } from '../../message/json.ts';
 import { draftOf } from '../../message/message.ts';
 import { maxMessageBytes, sqsProblem } from '../../message/sqs-limits.ts';
 import { problemsIn } from '../../platform/client/failure-of.ts';
@@ -18,26 +17,27 @@ import { loadKnownNames } from './compare/filled-names.ts';
 import { createGrades } from './compare/grades.ts';
 import { compareMapped } from './compare/mapped.ts';
 import { loadOthers, roleOrderIn } from './compare/others.ts';
-import { reasonsOfAge, reasonsOfNames } from './compare/reasons.ts';
+import { reasonsOfAge, reasonsOfFeed, reasonsOfNames } from './compare/reasons.ts';
 import { constants } from './compare/statements.ts';
 import { createSets } from './compare/wanted.ts';
 import { emptyPackage, emptyTable, endingIn, endingText, settingsThen } from './ending.ts';
+import { feedFor, feedOf, fileNameOf, isTable, zipFeed } from './feed.ts';
 import { mappingFor } from './package/mapping-file.ts';
 import { openPackage } from './package/package.ts';
-import { settingsKey, snapshotSettings } from './package/settings-file.ts';
+import { settingsIn, settingsKey, snapshotSettings } from './package/settings-file.ts';
 import { createProgress, type OnProgress, type Progress } from './progress.ts';
 import { writeReport } from './report.ts';
-import { feedOf, fileNameOf, isTable } from './request.ts';
 import type { SnapshotServices } from './services.ts';
 import { loadState } from './state/accepted.ts';
-import { lastAccepted, lastDroppedMsOf } from './state/accepted-snapshot.ts';
+import { lastAccepted, lastSentMs, othersNow } from './state/accepted-snapshot.ts';
 import { createPackedLines } from './state/packed-lines.ts';
-import { passedKey } from './state/passed-names.ts';
+import { passedKeyOf } from './state/passed-names.ts';
 import {
   type AcceptedSnapshot,
   acceptedKeyOf,
   acceptedSnapshot,
   changesKey,
+  droppedMsOf,
   partsKey,
   recordKey,
   reportKey,
@@ -72,14 +72,18 @@ export type Examined =
       /** The snapshot that it was compared with; undefined: none was accepted before. */
       against?: string | undefined;
       accepted: AcceptedSnapshot;
+      /** What else was accepted then: if that changes before this is sent, it is compared again. */
+      others: string;
     };
 
 /**
- * Ids sort by the time when the files were put into the bucket. Two tables without rows may have the same content, so the mark
- * includes the name.
+ * Ids sort by the time when the files were put into the bucket. Files of two feeds may have the same content, so the mark includes the
+ * feed.
  */
-export const idOf = ({ key, droppedMs }: Dropped, sha256: string): string => {
-  const mark = isTable(key) ? hash('sha256', `${fileNameOf(key)}\n${sha256}`) : sha256;
+export const idOf = (dropped: Dropped, sha256: string): string => {
+  const feed = feedOf(dropped);
+  const { droppedMs } = dropped;
+  const mark = feed === zipFeed ? sha256 : hash('sha256', `${feed}\n${sha256}`);
   return `${new Date(droppedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${mark.slice(0, 8)}`;
 };
 
@@ -93,9 +97,9 @@ export const examine = (
   inFolder(async (folder) => {
     const { store } = services;
     const path = join(folder, 'dropped');
-    const last = await lastAccepted(store, dropped.key);
+    const last = await lastAccepted(store, feedOf(dropped));
     if (dropped.isEnd && last === undefined)
-      return { is: 'over', outcome: 'known', message: `No ${feedOf(dropped.key)} is accepted.` };
+      return { is: 'over', outcome: 'known', message: `No ${feedOf(dropped)} is accepted.` };
     const sha256 = await contentOf(dropped, { last, store, path }).catch(async (error: unknown) => {
       if (!(error instanceof UnusableFile)) throw error;
       return error;
@@ -155,13 +159,23 @@ const contentOf = async (dropped: Dropped, { last, store, path }: ToRead): Promi
 
 /** Of a file whose comparison begins. */
 export const newRecord = (
-  { key, versionId, droppedMs }: Dropped,
+  dropped: Dropped,
   { id, startedAt }: { id: string; startedAt: string },
-): SnapshotRecord => ({
-  ...{ id, key, ...(versionId !== undefined && { versionId }), state: 'comparing', startedAt },
-  droppedAt: new Date(droppedMs).toISOString(),
-  ...{ counts: noCounts(), byKind: {}, sent: 0, of: 0 },
-});
+): SnapshotRecord => {
+  const { key, versionId, droppedMs } = dropped;
+  return {
+    ...{
+      id,
+      key,
+      feed: feedOf(dropped),
+      ...(versionId !== undefined && { versionId }),
+      state: 'comparing',
+      startedAt,
+    },
+    droppedAt: new Date(droppedMs).toISOString(),
+    ...{ counts: noCounts(), byKind: {}, sent: 0, of: 0 },
+  };
+};
 
 const end = (store: ComparisonStore, record: SnapshotRecord): Promise<void> =>
   store.writeJson(recordKey(record.id), { ...record, endedAt: new Date().toISOString() });
@@ -188,7 +202,7 @@ const resumed = async (
   store: ComparisonStore,
 ): Promise<Examined> => {
   const { parts, accepted } = await planOf(store, id);
-  return { is: 'to be sent', id, reasons: [], parts: parts.length, against: last?.id, accepted };
+  return { is: 'to be sent', id, reasons: [], parts: parts.length, against: last?.id, accepted, others: '' };
 };
 
 type Comparing = {
@@ -241,32 +255,17 @@ const usualStatements = 40;
 const compareWith = async (
   sets: SetEngine,
   path: string,
-  { folder, record, last, dropped, services, progress }: Comparing & { progress: Progress },
+  given: Comparing & { progress: Progress },
 ): Promise<Examined> => {
-  const { store, integrations } = services;
+  const { folder, record, last, dropped, services, progress } = given;
+  const { store } = services;
   const { id } = record;
   const at = (name: string): string => join(folder, name);
   const settings = await settingsOf(store);
+  const feed = feedOf(dropped);
+  const [lastMs, others] = [await lastSentMs(store), await othersNow(store, feed)];
   await using changes = await createPackedLines(at('changes'), services.limits.eventsPerPart);
-  const comparison: Comparison = {
-    ...{ folder, snapshotId: id, droppedMs: dropped.droppedMs, number: last?.number ?? 0, sets, store },
-    lastDroppedMs: await lastDroppedMsOf(last, store),
-    ...{ changes, byKind: {}, rows: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
-    settings: dropped.isEnd && last && !isTable(dropped.key) ? settingsThen(settings, last) : settings,
-    check: eventCheck(integrations, dropped.droppedMs),
-    hasBefore: last !== undefined,
-    isOf10: last !== undefined && last.contents === undefined,
-    lastRoleOrder: last?.roleOrder ?? [],
-    acceptedKey: acceptedKeyOf(dropped.key),
-    effects: { accepted: 0, ended: 0, changed: 0 },
-    isEnd: dropped.isEnd ?? false,
-    ...{ others: [], heldBack: {} },
-    nameMoves: { names: 0, claims: 0, people: 0, orgUnits: 0 },
-    ...{ saidMs: undefined, passedNames: undefined },
-    stateBefore: last && stateKey(last.id),
-    isTrial: services.isTrial ?? false,
-    takeSample: services.takeSample,
-  };
+  const comparison = newComparison(given, { sets, changes, settings, lastMs });
   await prepareSets(comparison);
   const packed = last && (await store.open(stateKey(last.id)));
   await loadState(comparison, { path: at('state-before'), packed });
@@ -274,36 +273,21 @@ const compareWith = async (
   await loadOthers(comparison);
   await createGrades(comparison);
   const outcome = await outcomeOf({ path, ...dropped }, { comparison, last, services, progress });
-  const { counts, byKind, removals, lostColumns, columns, by, unknownRoles } = outcome;
+  const { counts, byKind, removals, lostColumns, unknownRoles } = outcome;
   const ending = dropped.isEnd && (await endingIn(comparison));
   const reasons = ending
-    ? [endingText(feedOf(dropped.key), ending)]
-    : [...outcome.reasons, ...(await reasonsOfAge(comparison, last)), ...reasonsOfNames(comparison)];
-  const putAt = new Date(dropped.droppedMs).toISOString();
-  const order = { putAt, sequencer: dropped.sequencer };
-  const missing = outcome.isDelta
-    ? await missingBefore(store, { id, ...order, isTrial: comparison.isTrial })
-    : [];
-  for (const name of missing)
-    await sets.run(`INSERT INTO problems VALUES ('manifest.csv', NULL, NULL, $1)`, [
-      `the changes of ${name}, which was not accepted, are missing. Put a bulk export into the bucket`,
-    ]);
-  const accepted = {
-    id,
-    number: comparison.number + 1,
-    columns,
-    by,
-    holds: 'tables' as const,
-    roleOrder: roleOrderIn(settings),
-    ...saidIn(comparison, last),
-    contents: [...(last?.contents ?? []).filter((each) => each !== id), id].slice(-maxContents),
-    ...(isWholeExport(outcome, comparison, last) && { isWhole: true as const }),
-    ...heldBackIn(comparison, last),
-    ...(dropped.isEnd && { isEnd: true as const }),
-  };
+    ? [endingText(feed, ending)]
+    : [
+        ...outcome.reasons,
+        ...(await reasonsOfAge(comparison, last)),
+        ...reasonsOfNames(comparison),
+        ...(await reasonsOfFeed(comparison, settings.feeds)),
+      ];
+  if (outcome.isDelta) await reportMissing(dropped, comparison);
+  const accepted = acceptedOf(outcome, comparison, last);
   await writeReport(sets, at('report.csv'));
   const parts = await changes.end();
-  if (comparison.passedNames) await store.writeJson(passedKey, comparison.passedNames);
+  if (comparison.passedNames) await store.writeJson(passedKeyOf(feed), comparison.passedNames);
   // The record last: a reader of the record finds the other objects.
   await store.uploadFile(reportKey(id), at('report.csv'), 'text/csv');
   await store.uploadFile(changesKey(id), at('changes'), 'application/gzip');
@@ -318,7 +302,76 @@ const compareWith = async (
     ...(unknownRoles.size > 0 && { unknownRoles: [...unknownRoles] }),
     ...(reasons.length > 0 && { why: reasons.join('; ') }),
   } satisfies SnapshotRecord);
-  return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted };
+  return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted, others };
+};
+
+type Beginning = Pick<Comparison, 'sets' | 'changes' | 'settings'> & {
+  /** The latest time of a message that was sent for anything that is accepted. */
+  lastMs: number;
+};
+
+const newComparison = (
+  { folder, record, last, dropped, services }: Comparing,
+  { sets, changes, settings, lastMs }: Beginning,
+): Comparison => {
+  const feed = feedOf(dropped);
+  // If other feeds were accepted meanwhile, what is sent must be later than theirs.
+  const droppedMs = dropped.droppedMs < lastMs ? lastMs + 1_000 : dropped.droppedMs;
+  return {
+    ...{ folder, snapshotId: record.id, feed, droppedMs, number: last?.number ?? 0, sets },
+    store: services.store,
+    // Ids have no milliseconds.
+    lastDroppedMs: lastMs === 0 ? 0 : lastMs + 999,
+    ...{ changes, byKind: {}, rows: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
+    settings: dropped.isEnd && last && !isTable(dropped.key) ? settingsThen(settings, last) : settings,
+    check: eventCheck(services.integrations, droppedMs),
+    hasBefore: last !== undefined,
+    isOf10: last !== undefined && last.contents === undefined,
+    lastRoleOrder: last?.roleOrder ?? [],
+    acceptedKey: acceptedKeyOf(feed),
+    effects: { accepted: 0, ended: 0, changed: 0 },
+    isEnd: dropped.isEnd ?? false,
+    ...{ others: [], heldBack: {} },
+    nameMoves: { names: 0, claims: 0, people: 0, orgUnits: 0 },
+    ...{ saidMs: undefined, passedNames: undefined },
+    stateBefore: last && stateKey(last.id),
+    isTableOfChanges: false,
+    isDeclared: feed !== feedFor(dropped.key) || Object.hasOwn(settings.feeds, feed),
+    isTrial: services.isTrial ?? false,
+    takeSample: services.takeSample,
+  };
+};
+
+/** Reports the files of this feed whose changes a delta lacks. */
+const reportMissing = async (
+  { key, droppedMs, sequencer }: Dropped,
+  { sets, store, snapshotId: id, feed, isTrial }: Comparison,
+): Promise<void> => {
+  const putAt = new Date(droppedMs).toISOString();
+  for (const name of await missingBefore(store, { id, feed, putAt, sequencer, isTrial }))
+    await sets.run('INSERT INTO problems VALUES ($1, NULL, NULL, $2)', [
+      isTable(key) ? fileNameOf(key) : 'manifest.csv',
+      `the changes of ${name}, which was not accepted, are missing. Put ${isTable(key) ? 'them' : 'a bulk export'} into the bucket`,
+    ]);
+};
+
+const acceptedOf = (
+  outcome: Outcome,
+  comparison: Comparison,
+  last: AcceptedSnapshot | undefined,
+): AcceptedSnapshot => {
+  const { snapshotId: id, number, settings, droppedMs, isEnd } = comparison;
+  const { columns, by } = outcome;
+  return {
+    ...{ id, number: number + 1, columns, by, holds: 'tables' },
+    ...(droppedMs > droppedMsOf(id) + 999 && { sentMs: droppedMs }),
+    roleOrder: roleOrderIn(settings),
+    ...saidIn(comparison, last),
+    contents: [...(last?.contents ?? []).filter((each) => each !== id), id].slice(-maxContents),
+    ...(isWholeExport(outcome, comparison, last) && { isWhole: true as const }),
+    ...heldBackIn(comparison, last),
+    ...(isEnd && { isEnd: true as const }),
+  };
 };
 
 const prepareSets = async ({ sets, droppedMs, number, isOf10 }: Comparison): Promise<void> => {
@@ -350,9 +403,11 @@ const saidIn = (
 /** Whether it has each file that was ever accepted, and all of them are bulk. */
 const isWholeExport = (
   { isDelta }: Outcome,
-  { rows }: Comparison,
+  { rows, feed }: Comparison,
   last: AcceptedSnapshot | undefined,
-): boolean => !isDelta && Object.keys(last?.columns ?? {}).every((name) => rows[`${name}.csv`] !== undefined);
+): boolean =>
+  !isDelta &&
+  (isTable(feed) || Object.keys(last?.columns ?? {}).every((name) => rows[`${name}.csv`] !== undefined));
 
 type World = {
   comparison: Comparison;
@@ -369,7 +424,9 @@ const outcomeOf = async (
   const ended = isEnd ? last : undefined;
   if (isTable(key)) {
     const { functions } = settings;
-    const mapping = ended ? await emptyTable(path, ended) : await mappingFor(key, { ...services, functions });
+    const mapping = ended
+      ? await emptyTable(path, ended)
+      : await mappingFor(comparison.feed, { ...services, functions });
     return await compareMapped({ path, file: fileNameOf(key), mapping, ...services }, comparison, last);
   }
   const opened = ended
@@ -381,17 +438,9 @@ const outcomeOf = async (
 const settingsOf = async (store: ComparisonStore) => {
   const text = await store.textIfAny(settingsKey);
   if (text === undefined) return snapshotSettings.parse({});
-  const read = readJsonWithPlace(text);
+  const read = settingsIn(text);
   if ('problem' in read) throw new UnusableSnapshot(`${settingsKey} in the bucket ${read.problem}`);
-  const escaped = escapedNameIn(text);
-  if (escaped !== undefined)
-    throw new UnusableSnapshot(
-      `${settingsKey} in the bucket is not valid. Write the name ${escaped} without a backslash`,
-    );
-  const parsed = snapshotSettings.safeParse(read.json);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`);
-  throw new UnusableSnapshot(`${settingsKey} in the bucket is not valid: ${problems.join('; ')}`);
+  return read.settings;
 };
 
 const eventCheck =

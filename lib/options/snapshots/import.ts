@@ -5,14 +5,17 @@ import type { Job } from '../../runtime/jobs/engine.ts';
 import { jobOf, type Run } from '../../runtime/jobs/job.ts';
 import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';
 import { type Examined, examine, idOf, newRecord, planOf } from './examine.ts';
+import { feedOf, fileNameOf, isSnapshot } from './feed.ts';
 import { mostlyRefused, rowsTold } from './package/rows.ts';
-import { type ImportRequest, isSnapshot, requestIn } from './request.ts';
+import { feedPatternsIn, settingsKey } from './package/settings-file.ts';
+import { type ImportRequest, requestIn } from './request.ts';
 import { sendStretch, stretchesOf } from './send.ts';
 import type { SnapshotServices } from './services.ts';
-import { acceptSnapshot, lastAccepted } from './state/accepted-snapshot.ts';
+import { acceptSnapshot, adoptable, lastAccepted, othersNow } from './state/accepted-snapshot.ts';
 import {
   type AcceptedSnapshot,
   acceptedKeyOf,
+  type Decision,
   decision,
   recordKey,
   recordsPrefix,
@@ -23,12 +26,14 @@ import type { Dropped, SnapshotStore } from './state/store.ts';
 import {
   carryLost,
   forgetUnaccepted,
+  nameOf,
   noteUnaccepted,
   readUnaccepted,
   settleUnaccepted,
   type Unaccepted,
 } from './state/unaccepted.ts';
-import { isItsTurn } from './turn.ts';
+import { entryOf, isItsTurn } from './turn.ts';
+import { isWholeFile } from './whole-file.ts';
 
 export type ImportAnswer = {
   /** `known`: it was imported before. `replaced`: the bucket no longer has it. `ignored`: it is no snapshot. */
@@ -46,62 +51,135 @@ export const importJob = (services: () => Promise<SnapshotServices>): Job<Import
     ...{ requestIn, whatOf: () => safe`the import of a snapshot`, services },
     executions: () => executionsPrefix,
     work: async (request, run) => {
-      const { engine, services } = run;
-      const { running, store, limits } = services;
-      const { executionArn } = engine;
       run.failed = (error) => fail(error, run);
-      await waitForOlderExecutions(engine, {
-        ...{ running, backoff: limits.backoff },
-        isItsTurn: (all) => isItsTurn(all, { store, executionArn, request }),
-      });
+      if (!(await hasContent(run, request)))
+        return { outcome: 'replaced', message: 'The file was empty, and its content was put after it.' };
+      await waitForTurn(run, request);
       const answer = await importFile(run, request);
       const { id } = answer;
-      return id === undefined ? answer : { ...answer, record: services.store.addressOf(recordKey(id)) };
+      return id === undefined ? answer : { ...answer, record: run.services.store.addressOf(recordKey(id)) };
     },
   });
   return {
     ...job,
     run: async (request, engine) =>
-      isSnapshot(request.key)
-        ? job.run(request, engine)
-        : { outcome: 'ignored', message: 'The file is neither a zip nor a CSV file.' },
+      isPassing(request.key)
+        ? { outcome: 'ignored', message: 'The file is not complete, or is none of an export.' }
+        : job.run(request, engine),
   };
 };
 
 type ImportRun = Run<SnapshotServices>;
 
+/** A folder, or what programs write while they put a file. */
+const isPassing = (key: string): boolean =>
+  /(^|\/)(|[.~][^/]*|[^/]*\.(filepart|part|partial|tmp|crdownload))$/i.test(key);
+
+const emptySeconds = 60;
+
+/** A file gateway makes an empty object before the content. Whoever puts that starts an import of its own. */
+const hasContent = async (
+  { services, step, engine }: ImportRun,
+  request: ImportRequest,
+): Promise<boolean> => {
+  const { store, limits } = services;
+  const isEmpty = () =>
+    step('is it empty', async () => !request.isEnd && (await store.find(request))?.sizeBytes === 0);
+  if (!(await isEmpty())) return true;
+  await engine.wait('for its content', limits.emptySeconds ?? emptySeconds);
+  return step('is it still empty', async () => {
+    const now = await store.find({ key: request.key });
+    return now === undefined || now.sizeBytes === 0;
+  });
+};
+
+/** `again`: after a person decided, as others were imported meanwhile. */
+const waitForTurn = async (run: ImportRun, request: ImportRequest, again?: number): Promise<void> => {
+  const { engine, services } = run;
+  const { running, store, limits } = services;
+  const { executionArn } = engine;
+  await waitForOlderExecutions(engine, {
+    ...{ running, backoff: limits.backoff, again },
+    isItsTurn: (all) =>
+      isItsTurn(all, {
+        ...{ store, executionArn, request },
+        replace: (held, own) => replaceHeld(held, own, services),
+      }),
+  });
+};
+
 const importFile = async (run: ImportRun, request: ImportRequest): Promise<ImportAnswer> => {
   const { services, step, engine } = run;
   const { store } = services;
-  const { key } = request;
   const { dropped, startedAt } = await step('begin', async () => {
-    const entry = await readUnaccepted(store, engine.executionArn);
+    const { executionArn } = engine;
+    const found = (await readUnaccepted(store, executionArn)) ?? (await store.find(request));
+    const entry =
+      found && ('seenAt' in found ? found : await entryOf(found, { store, executionArn, request }));
     await carryLost(store);
-    const dropped = entry === undefined ? await store.find(request) : droppedOf(entry);
-    return { dropped: dropped ?? null, startedAt: new Date().toISOString() };
+    if (entry !== undefined) await adopt(store, feedOf(entry));
+    return { dropped: entry === undefined ? null : droppedOf(entry), startedAt: new Date().toISOString() };
   });
   if (dropped === null) return { outcome: 'replaced', message: 'The file was deleted in the meantime.' };
-  await finishLast(run, key);
+  if (!isSnapshot(dropped.key)) return ignore(dropped, run);
+  const feed = feedOf(dropped);
+  await finishLast(run, feed);
   const onId = (id: string) => noteUnaccepted(store, engine.executionArn, { id });
-  const examined = await step('compare', () =>
-    examine(dropped, { services: { ...services, onId }, startedAt }),
-  );
-  if (examined.is === 'over') {
-    const { is: _, ...answer } = examined;
-    await tell(answer.outcome, run, () => noteOver(answer, run, key));
-    return answer;
+  const compare = (name: string) =>
+    step(name, () => examine(dropped, { services: { ...services, onId }, startedAt }));
+  let examined = await compare('compare');
+  for (let asked = 1; ; asked += 1) {
+    if (examined.is === 'over') {
+      const { is: _, ...answer } = examined;
+      await tell(answer.outcome, run, () => noteOver(answer, run, feed));
+      return answer;
+    }
+    const { id, reasons, others } = examined;
+    run.failed = (error) => fail(error, run, id);
+    if (reasons.length === 0) return send(examined, run, feed);
+    const decided = await decisionOn(examined, run, asked);
+    if (decided?.decision !== 'approved') {
+      const outcome = decided?.decision ?? 'undecided';
+      await tell(outcome, run);
+      return { outcome: decided?.decision ?? 'rejected', message: 'Nothing was sent.', id };
+    }
+    await waitForTurn(run, request, asked);
+    // What others had accepted meanwhile may change what this one does.
+    if ((await step(`what others want now, ${asked}`, () => othersNow(store, feed))) === others)
+      return send(examined, run, feed);
+    const again: Examined = await compare(`compare again, ${asked}`);
+    if (again.is === 'to be sent' && again.reasons.every((reason) => reasons.includes(reason))) {
+      await step(`as decided, ${asked}`, () => change(store, id, { decided }));
+      return send(again, run, feed);
+    }
+    examined = again;
   }
-  run.failed = (error) => fail(error, run, examined.id);
-  const decided = examined.reasons.length > 0 ? await decisionOn(examined, run) : 'approved';
-  if (decided !== 'approved') {
-    await tell(decided, run);
-    return { outcome: 'rejected', message: 'Nothing was sent.', id: examined.id };
-  }
-  return send(examined, run, key);
 };
 
-const droppedOf = ({ key, versionId, etag, putAt, sequencer, isEnd }: Unaccepted): Dropped => ({
-  ...{ key, etag, droppedMs: Date.parse(putAt) },
+/** What was accepted before the settings gave its feed this name. */
+const adopt = async (store: SnapshotStore, feed: string): Promise<void> => {
+  const found = await adoptable(store, feed, feedPatternsIn(await store.textIfAny(settingsKey)));
+  if (found === undefined) return;
+  await store.writeJson(acceptedKeyOf(feed), found.json);
+  await store.remove(found.from);
+};
+
+/** A file that nobody can import is listed, so that somebody sees it. */
+const ignore = async (dropped: Dropped, run: ImportRun): Promise<ImportAnswer> => {
+  const { engine, services } = run;
+  const id = idOf(dropped, hash('sha256', dropped.etag));
+  const why = `${fileNameOf(dropped.key)} is neither a zip nor a CSV file, by its name. Put a table with a name that ends in .csv, unpacked, or the zip of OneRoster`;
+  await tell('failed', run, async () => {
+    const startedAt = new Date().toISOString();
+    const record = newRecord(dropped, { id, startedAt });
+    await services.store.writeJson(recordKey(id), { ...record, state: 'failed', why, endedAt: startedAt });
+    await noteUnaccepted(services.store, engine.executionArn, { is: 'ignored', id, why });
+  });
+  return { outcome: 'failed', message: why, id };
+};
+
+const droppedOf = ({ key, feed, versionId, etag, putAt, sequencer, isEnd }: Unaccepted): Dropped => ({
+  ...{ key, feed, etag, droppedMs: Date.parse(putAt) },
   ...(versionId !== undefined && { versionId }),
   ...(sequencer !== undefined && { sequencer }),
   ...(isEnd && { isEnd }),
@@ -111,60 +189,76 @@ const droppedOf = ({ key, versionId, etag, putAt, sequencer, isEnd }: Unaccepted
 const noteOver = async (
   { outcome, message: why, id }: Pick<ImportAnswer, 'outcome' | 'message' | 'id'>,
   { engine, services: { store } }: ImportRun,
-  key: string,
+  feed: string,
 ): Promise<void> => {
   const { executionArn } = engine;
   if (outcome === 'failed' || outcome === 'replaced')
     return noteUnaccepted(store, executionArn, { is: outcome, why, ...(id !== undefined && { id }) });
   // Of what is known, the import before has noted it; and a whole export that was put later has the changes, too.
-  const isMissing = outcome === 'superseded' && (await lastAccepted(store, key))?.isWhole !== true;
+  const isMissing = outcome === 'superseded' && (await lastAccepted(store, feed))?.isWhole !== true;
   if (isMissing) return noteUnaccepted(store, executionArn, { is: 'superseded' });
   return forgetUnaccepted(store, executionArn);
 };
 
 type ToBeSent = Extract<Examined, { is: 'to be sent' }>;
 
-/** `undecided`: nobody decided in time, which rejects it. */
 const decisionOn = async (
   { id, reasons, accepted }: ToBeSent,
   { engine, services, step }: ImportRun,
-): Promise<'approved' | 'rejected' | 'undecided'> => {
+  asked: number,
+): Promise<Decision | undefined> => {
   const { store, limits, observe } = services;
   const { approvalSeconds: timeoutSeconds, backoff } = limits;
-  const answer = await engine.approval('approval', {
+  const times = asked === 1 ? '' : `, ${asked}`;
+  const answer = await engine.approval(`approval${times}`, {
     ...{ timeoutSeconds, backoff, answerIn: (given) => decision.parse(given) },
     submitted: async (callbackId) => {
-      await change(store, id, { state: 'waiting-for-approval', callbackId });
+      await change(store, id, { state: 'waiting-for-approval', callbackId, why: reasons.join('; ') });
+      await noteUnaccepted(store, engine.executionArn, { is: 'held' });
       countOutcome('waiting-for-approval', observe);
       observe.warn(safe`the snapshot ${ownText(id)} waits for approval`, { count: reasons.length });
       observe.flush();
     },
   });
-  await step('decided', async () => {
+  await step(`decided${times}`, async () => {
     if (answer?.decision === 'approved') return change(store, id, { callbackId: undefined, decided: answer });
-    const is = answer === undefined ? 'undecided' : 'rejected';
+    const is = answer === undefined ? 'undecided' : answer.decision;
     // Nothing is missing if a feed goes on.
     if (accepted.isEnd) await forgetUnaccepted(store, engine.executionArn);
     else await noteUnaccepted(store, engine.executionArn, { is });
     const endedAt = new Date().toISOString();
     const over = { state: 'rejected', callbackId: undefined, endedAt } as const;
+    if (answer?.decision === 'superseded')
+      return change(store, id, { ...over, state: 'superseded', why: answer.reason });
     if (answer !== undefined) return change(store, id, { ...over, decided: answer });
     const why = `${reasons.join('; ')}. It was not approved or rejected within ${Math.round(timeoutSeconds / 3_600)} hours`;
     return change(store, id, { ...over, why });
   });
-  return answer?.decision ?? 'undecided';
+  return answer;
 };
 
-const send = async (examined: ToBeSent, run: ImportRun, key: string): Promise<ImportAnswer> => {
+/** A later whole file of its feed states everything that a held one would have changed: nothing is missing without that. */
+const replaceHeld = async (held: Unaccepted, own: Unaccepted, services: SnapshotServices): Promise<void> => {
+  const { store, answer } = services;
+  if (held.isEnd || own.isEnd || held.id === undefined) return;
+  const { data: record } = snapshotRecord.safeParse(await store.readJsonIfAny(recordKey(held.id)));
+  if (record?.state !== 'waiting-for-approval' || record.callbackId === undefined) return;
+  if (!(await isWholeFile(droppedOf(own), services))) return;
+  const reason = `a later whole file took its place: ${nameOf(own)}`;
+  const by = { by: 'snapshot-import', at: new Date().toISOString(), decision: 'superseded' as const, reason };
+  await answer(record.callbackId, by);
+};
+
+const send = async (examined: ToBeSent, run: ImportRun, feed: string): Promise<ImportAnswer> => {
   const { store } = run.services;
   const { id, parts, against, accepted } = examined;
   const isStill = await run.step('begin to send', async () => {
-    const last = await lastAccepted(store, key);
+    const last = await lastAccepted(store, feed);
     if (last?.id !== against && last?.id !== id) return false;
     await change(store, id, { state: 'sending', sendingAt: new Date().toISOString(), why: undefined });
     // From here on the platform has some of it. If this import ends early, the next one finishes it first, and is compared with
     // it.
-    await store.writeJson(acceptedKeyOf(key), { ...accepted, sending: true } satisfies AcceptedSnapshot);
+    await store.writeJson(acceptedKeyOf(feed), { ...accepted, sending: true } satisfies AcceptedSnapshot);
     return true;
   });
   if (!isStill) {
@@ -176,14 +270,14 @@ const send = async (examined: ToBeSent, run: ImportRun, key: string): Promise<Im
     await tell('superseded', run);
     return { outcome: 'superseded', message: 'Another snapshot was accepted in the meantime.', id };
   }
-  return sendAll({ id, parts, accepted }, run, key);
+  return sendAll({ id, parts, accepted }, run, feed);
 };
 
 /** Finishes a snapshot whose import ended while it was being sent. */
-const finishLast = async (run: ImportRun, key: string): Promise<void> => {
+const finishLast = async (run: ImportRun, feed: string): Promise<void> => {
   const { store, observe } = run.services;
   const last = await run.step('what is left of the last one', async () => {
-    const last = await lastAccepted(store, key);
+    const last = await lastAccepted(store, feed);
     if (!last?.sending) return null;
     const { sending: _, ...accepted } = last;
     const { id } = accepted;
@@ -191,7 +285,7 @@ const finishLast = async (run: ImportRun, key: string): Promise<void> => {
     const { parts } = await planOf(store, id);
     return { id, parts: parts.length, accepted };
   });
-  if (last !== null) await sendAll(last, run, key);
+  if (last !== null) await sendAll(last, run, feed);
 };
 
 type Sending = Pick<ToBeSent, 'id' | 'parts' | 'accepted'>;
@@ -199,7 +293,7 @@ type Sending = Pick<ToBeSent, 'id' | 'parts' | 'accepted'>;
 const sendAll = async (
   { id, parts, accepted }: Sending,
   { engine, services, step }: ImportRun,
-  key: string,
+  feed: string,
 ): Promise<ImportAnswer> => {
   const { store, limits, observe } = services;
   for (const stretch of stretchesOf(parts)) {
@@ -215,14 +309,13 @@ const sendAll = async (
     if (pauseSeconds > 0) await engine.wait('until the next invocation', pauseSeconds);
   }
   return step('accept', async () => {
-    await acceptSnapshot(store, key, accepted);
+    await acceptSnapshot(store, feed, accepted);
     const { counts, sent, ...told } = await readRecord(store, id);
     // Before the record says so: whoever reads "accepted" finds nothing else of this file.
-    await settleUnaccepted(store, {
-      ...{ id, key, isWhole: accepted.isWhole === true, why: mostlyRefused(told) },
-    });
+    const why = mostlyRefused(told);
+    await settleUnaccepted(store, { id, feed, isWhole: accepted.isWhole === true, why });
     await change(store, id, { state: 'accepted', endedAt: new Date().toISOString(), why: undefined });
-    countOutcome('accepted', observe);
+    countOutcome(why === undefined ? 'accepted' : 'mostly-refused', observe);
     for (const [change, count = 0] of Object.entries(counts))
       observe.count('SnapshotRows', { change }, count);
     observe.info(safe`the snapshot ${ownText(id)} is accepted`, { count: sent });
@@ -249,13 +342,9 @@ const change = async (
 };
 
 const outcomes = [
-  'accepted',
-  'waiting-for-approval',
-  'rejected',
-  'undecided',
-  'superseded',
-  'failed',
-] as const;
+  ...(['accepted', 'mostly-refused', 'waiting-for-approval', 'rejected'] as const),
+  ...(['undecided', 'superseded', 'failed'] as const),
+];
 
 /** Every outcome is reported each time, so that an alarm about one of them ends. */
 const countOutcome = (outcome: string, { count }: SnapshotServices['observe']): void => {

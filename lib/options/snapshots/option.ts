@@ -8,6 +8,7 @@ export const snapshots = {
     'snapshots list': 'reader',
     'snapshots show': 'reader',
     'snapshots diff': 'operator',
+    'snapshots put': 'lead',
     'snapshots approve': 'lead',
     'snapshots reject': 'lead',
     'snapshots end': 'lead',

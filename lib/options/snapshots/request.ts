@@ -1,7 +1,5 @@
 import * as z from 'zod';
-
-/** Files under this prefix are imported. */
-export const snapshotsPrefix = 'snapshots/';
+import { keyOfFeed, snapshotsPrefix, zipFeed } from './feed.ts';
 
 /** A file that was put. */
 export type ImportRequest = {
@@ -10,18 +8,11 @@ export type ImportRequest = {
   versionId?: string | undefined;
   /** Of two notices about one key, the later one's is greater. */
   sequencer?: string | undefined;
-  /** No file was put: a person ends the feed of this key. */
+  /** The feed, if it is known already. */
+  feed?: string | undefined;
+  /** No file was put: a person ends the feed. */
   isEnd?: true;
 };
-
-/**
- * A feed is what files of one name are: each is compared with the one before. Tables are named by their files; all zips are one
- * feed.
- */
-export const zipFeed = 'oneroster';
-export const feedOf = (key: string): string => (isTable(key) ? fileNameOf(key) : zipFeed);
-export const keyOfFeed = (feed: string): string =>
-  `${snapshotsPrefix}${feed === zipFeed ? `${feed}.zip` : feed}`;
 
 const told = z.object({ key: z.string(), sequencer: z.string().optional() });
 const notice = z.object({
@@ -33,7 +24,7 @@ const event = z.object({
   detail: z.object({ object: told.extend({ 'version-id': z.string().optional() }) }),
 });
 const byHand = z.strictObject({ key: z.string(), versionId: z.string().optional() });
-const end = z.strictObject({ end: z.union([z.literal(zipFeed), z.string().regex(/^[^/]+\.csv$/i)]) });
+const end = z.strictObject({ end: z.union([z.literal(zipFeed), z.string().regex(/^[^/].*\.(csv|zip)$/i)]) });
 
 /** The file of a notice of S3, the same by EventBridge, or a manual request. @throws Error if there is none. */
 export const requestIn = (given: unknown): ImportRequest => {
@@ -46,7 +37,7 @@ export const requestIn = (given: unknown): ImportRequest => {
 };
 
 const endIn = (given: z.output<typeof end> | undefined): ImportRequest | undefined =>
-  given && { key: keyOfFeed(given.end), isEnd: true };
+  given && { key: keyOfFeed(given.end), feed: given.end, isEnd: true };
 
 const fromNotice = (given: unknown): ImportRequest | undefined => {
   const { key, ...object } = notice.safeParse(given).data?.Records[0].s3.object ?? {};
@@ -60,11 +51,3 @@ const fromEvent = (given: unknown): ImportRequest | undefined => {
   const { 'version-id': versionId, ...named } = object;
   return { ...named, ...(versionId !== undefined && { versionId }) };
 };
-
-/** Tables become messages by a mapping file. */
-export const isTable = (key: string): boolean => /\.csv$/i.test(key);
-
-export const fileNameOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
-
-/** Other files may be there, such as column mappings. */
-export const isSnapshot = (key: string): boolean => /\.zip$/i.test(key) || isTable(key);

@@ -1,13 +1,15 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { Integration } from '../../delivery/handle/integration.ts';
 import type { BackoffLimits } from '../../message/backoff.ts';
-import { timeouts } from '../../runtime/aws/clients.ts';
+import { awsClient, timeouts } from '../../runtime/aws/clients.ts';
+import { unlessError } from '../../runtime/aws/error.ts';
 import { s3Client } from '../../runtime/aws/s3.ts';
 import { hasOwnStore, queueUrlOf } from '../../runtime/aws/settings.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
 import { createRunningExecutions, type RunningExecutions } from '../../runtime/jobs/older-executions.ts';
 import { createObserve, type Observe } from '../../runtime/telemetry/observe.ts';
 import type { ImportSettings } from './import-settings.ts';
+import type { Decision } from './state/record.ts';
 import type { SnapshotStore } from './state/store.ts';
 
 export type SnapshotServices = {
@@ -17,10 +19,14 @@ export type SnapshotServices = {
   integrations: ReadonlyMap<string, Integration<unknown>>;
   observe: Observe;
   running: RunningExecutions;
+  /** Answers an import that waits for a decision. One that has ended, or has an answer, is left as it is. */
+  answer(callbackId: string, decision: Decision): Promise<void>;
   limits: ImportSettings['limits'] & {
     backoff: BackoffLimits;
     /** A comparison that takes longer is given up; default: 14 minutes. */
     compareMs?: number | undefined;
+    /** How long the content of an empty file may take; default: a minute. */
+    emptySeconds?: number | undefined;
   };
 };
 
@@ -46,6 +52,18 @@ export const createSnapshotServices = async (
     integrations,
     observe: createObserve({ function: 'snapshot-import', ...settings.telemetry }),
     running,
+    answer: answerCallback,
     limits: { ...settings.limits, backoff: settings.backoff },
   };
+};
+
+const isOver = /^(CallbackTimeout|InvalidParameterValue|ResourceNotFound)Exception$/;
+
+const answerCallback = async (CallbackId: string, decision: Decision): Promise<void> => {
+  const { LambdaClient, SendDurableExecutionCallbackSuccessCommand } = await import('@aws-sdk/client-lambda');
+  const lambda = awsClient(LambdaClient, timeouts({ connectionMs: 2_000, requestMs: 30_000 }));
+  const Result = Buffer.from(JSON.stringify(decision));
+  await unlessError(isOver, () =>
+    lambda.send(new SendDurableExecutionCallbackSuccessCommand({ CallbackId, Result })),
+  );
 };

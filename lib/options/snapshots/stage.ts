@@ -16,7 +16,7 @@ const looked = (stage: StageArns): Grant[] => [
       // Which files come once.
       'snapshot-settings.json',
       // User names that passed to other records, which a person decides on, and what was decided.
-      'snapshot-records/passed.json',
+      'snapshot-records/passed*',
       'crosswalk-state/accepted-names/*',
     ),
   },
@@ -35,7 +35,7 @@ const looked = (stage: StageArns): Grant[] => [
 export const stage: FunctionParts = {
   function: 'snapshot-import',
   settings: importSettings,
-  rights: ({ queues }) => [
+  rights: ({ queues, executions }) => [
     { Action: ['s3:GetObjectVersion'], Resource: objects('snapshots/*') },
     // `crosswalk-state/filled/*`: decides what a name stands for if a table has two entries for one person.
     {
@@ -65,6 +65,8 @@ export const stage: FunctionParts = {
       Resource: bucket,
       Condition: prefixes('crosswalk-state/filled/*', 'crosswalk-state/accepted-names/*'),
     },
+    // A whole file takes the place of an earlier one of its feed that waits for a decision.
+    { Action: ['lambda:SendDurableExecutionCallbackSuccess'], Resource: executions('snapshot-import') },
     // A mapping may name the functions that the settings name.
     { Action: ['sqs:SendMessage'], Resource: queues },
   ],
@@ -81,15 +83,18 @@ export const stage: FunctionParts = {
     },
     SnapshotFails: {
       severity: 'today',
-      text: 'A snapshot could not be imported, or not sent completely. The next import of its kind first sends the rest.',
+      text: 'A file under `snapshots/` could not be imported, or not sent completely, or most of its rows were refused. The next import of its feed first sends the rest.',
       command: 'snapshots list',
       see: 'lib/options/snapshots/README.md#what-operators-do',
-      ...counted([metric('SnapshotImports', { outcome: 'failed' })]),
+      ...counted([
+        metric('SnapshotImports', { outcome: 'failed' }),
+        metric('SnapshotImports', { outcome: 'mostly-refused' }),
+      ]),
     },
     SnapshotWaits: {
       severity: 'today',
       isEvent: true,
-      text: 'A snapshot waits for a decision: it would change too much, or lacks something. Nothing of it, nor of later ones, is sent until then: approve or reject it. You are told again each morning, and after a week it is rejected.',
+      text: 'A snapshot waits for a decision: it would change too much, lacks something, or looks like the next one of another feed. Nothing of it is sent until then: approve or reject it. Other feeds go on, and a later whole file of its feed takes its place. You are told again each morning, and after a week it is rejected.',
       command: 'snapshots list',
       see: 'lib/options/snapshots/README.md#what-operators-do',
       ...counted([metric('SnapshotImports', { outcome: 'waiting-for-approval' })]),
@@ -157,6 +162,11 @@ export const stage: FunctionParts = {
         Resource: stage.executions('snapshot-import'),
       },
       { Action: ['s3:PutObject'], Resource: objects('crosswalk-state/accepted-names/*') },
+      // Exports, and what decides what they may change.
+      {
+        Action: ['s3:PutObject'],
+        Resource: objects('snapshots/*', 'snapshot-settings.json', 'snapshot-mapping*'),
+      },
       // An import may end a feed, which IAM does not see.
       { Action: ['lambda:InvokeFunction'], Resource: stage.aliases('snapshot-import') },
     ],

@@ -1,16 +1,25 @@
+import { feedFor } from './feed.ts';
+import { feedPatternsIn, settingsKey } from './package/settings-file.ts';
 import type { ImportRequest } from './request.ts';
 import type { SnapshotStore } from './state/store.ts';
-import { byPut, readUnaccepted, type Unaccepted, writeUnaccepted } from './state/unaccepted.ts';
+import { byPut, isOfFeed, readUnaccepted, type Unaccepted, writeUnaccepted } from './state/unaccepted.ts';
 
-type Own = { store: SnapshotStore; executionArn: string; request: ImportRequest };
+type Own = {
+  store: SnapshotStore;
+  executionArn: string;
+  request: ImportRequest;
+  /** Takes the place of an earlier file of its feed, on which a person has not decided yet, if it can. */
+  replace?(held: Unaccepted, own: Unaccepted): Promise<void>;
+};
 
 /**
- * Whether the turn of an import has come: files are imported one at a time, in the order in which they were put. The import first
- * writes that its file waits. An execution that is running without such an entry is of an earlier version, or has only just begun.
+ * Whether the turn of an import has come: files are imported one at a time, in the order in which they were put; what waits for a person
+ * holds only its own feed. The import first writes that its file waits. An execution that is running without such an entry is of an
+ * earlier version, or has only just begun.
  */
 export const isItsTurn = async (
   running: string[],
-  { store, executionArn, request }: Own,
+  { store, executionArn, request, replace }: Own,
 ): Promise<boolean> => {
   const own = (await readUnaccepted(store, executionArn)) ?? (await begin({ store, executionArn, request }));
   // The list may be older than this execution.
@@ -22,11 +31,20 @@ export const isItsTurn = async (
   const others = running.filter((arn) => arn !== executionArn);
   const look = () => Promise.all(others.map((arn) => readUnaccepted(store, arn)));
   if (own.is !== 'at work') {
-    const isBefore = (other: Unaccepted | undefined, at: number): boolean =>
-      other === undefined
-        ? older.includes(others[at] ?? '')
-        : other.is !== 'waiting' || byPut(other, own) < 0;
-    if ((await look()).some(isBefore)) return false;
+    const seen = await look();
+    const held = seen.filter((other) => other?.is === 'held');
+    const isBehindHeld = (one: Unaccepted): boolean =>
+      held.some((each) => each !== undefined && isOfFeed(each, one) && byPut(each, one) < 0);
+    const isBefore = (other: Unaccepted | undefined, at: number): boolean => {
+      if (other === undefined) return older.includes(others[at] ?? '');
+      if (other.is === 'held') return isOfFeed(other, own) && byPut(other, own) < 0;
+      return other.is !== 'waiting' || (byPut(other, own) < 0 && !isBehindHeld(other));
+    };
+    const before = seen.filter(isBefore);
+    if (before.length > 0) {
+      for (const each of before) if (each?.is === 'held') await replace?.(each, own);
+      return false;
+    }
     await write('at work');
   }
   // One that was put earlier may have come since. If both are at work, both step back.
@@ -38,16 +56,26 @@ export const isItsTurn = async (
 const begin = async ({ store, executionArn, request }: Own): Promise<Unaccepted | undefined> => {
   const found = await store.find(request);
   if (found === undefined) return undefined;
-  const { droppedMs, ...object } = found;
-  const { sequencer } = request;
-  const entry: Unaccepted = {
+  const entry = await entryOf(found, { store, executionArn, request });
+  await writeUnaccepted(store, executionArn, entry);
+  return entry;
+};
+
+type Found = NonNullable<Awaited<ReturnType<SnapshotStore['find']>>>;
+
+/** What lists say of a file that was put, by the settings that the bucket has now. */
+export const entryOf = async (
+  { droppedMs, ...object }: Found,
+  { store, executionArn, request }: Pick<Own, 'store' | 'executionArn' | 'request'>,
+): Promise<Unaccepted> => {
+  const { sequencer, feed, key } = request;
+  return {
     ...object,
+    feed: feed ?? feedFor(key, feedPatternsIn(await store.textIfAny(settingsKey))),
     execution: executionArn,
     putAt: new Date(droppedMs).toISOString(),
     ...(sequencer !== undefined && { sequencer }),
     seenAt: new Date().toISOString(),
     is: 'waiting',
   };
-  await writeUnaccepted(store, executionArn, entry);
-  return entry;
 };

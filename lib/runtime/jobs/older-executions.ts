@@ -12,6 +12,8 @@ type Waiting = {
   backoff: BackoffLimits;
   /** Whether its turn has come, by what is running; default: if it is the oldest. */
   isItsTurn?(running: string[]): Promise<boolean>;
+  /** Which turn it is, of an execution that takes several. */
+  again?: number | undefined;
 };
 
 /** A list may be older than the execution that asks. */
@@ -24,12 +26,13 @@ const patientQuestions = 3;
  */
 export const waitForOlderExecutions = async (
   engine: Engine,
-  { running, backoff, isItsTurn = async ([first]) => first === engine.executionArn }: Waiting,
+  { running, backoff, again, isItsTurn = async ([first]) => first === engine.executionArn }: Waiting,
 ): Promise<void> => {
   // Without a version: executions of older versions count, too.
   const functionArn = engine.executionArn.split(':').slice(0, 7).join(':');
+  const turn = again === undefined ? '' : ` of turn ${again + 1}`;
   for (let attempt = 1; ; attempt += 1) {
-    const seconds = await engine.step(`is it the first, ${attempt}`, {
+    const seconds = await engine.step(`is it the first, ${attempt}${turn}`, {
       work: async () => {
         const all = await running(functionArn);
         if (await isItsTurn(all)) return 0;
@@ -43,7 +46,7 @@ export const waitForOlderExecutions = async (
       throw new Error(
         `Lambda does not list the execution ${engine.executionArn} among those that are running, so that nothing tells whether another one is at work: nothing was begun`,
       );
-    await engine.wait(`for those before it, ${attempt}`, seconds);
+    await engine.wait(`for those before it, ${attempt}${turn}`, seconds);
   }
 };
 

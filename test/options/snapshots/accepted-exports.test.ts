@@ -4,6 +4,7 @@ import { MessageFailure } from '../../../lib/message/failure.ts';
 import { safe } from '../../../lib/message/safe-text.ts';
 import type { ExportsQuery } from '../../../lib/option.ts';
 import { readAcceptedExports } from '../../../lib/options/snapshots/accepted-exports.ts';
+import { feedFor } from '../../../lib/options/snapshots/feed.ts';
 import { acceptedKeyOf, stateKey } from '../../../lib/options/snapshots/state/record.ts';
 import { type SeenFunction, snapshotsNow } from '../../../lib/options/snapshots/state/snapshots-now.ts';
 import type { Platform } from '../../../lib/platform/client/client.ts';
@@ -41,7 +42,7 @@ const drop = async (key: string, content: string | Buffer, more: { sending?: tru
   dropped += 1;
   const droppedMs = Date.parse('2026-11-23T02:00:00Z') + dropped * 60_000;
   const { id, accepted } = await importedOf(bucket, { key, content, droppedMs, isApproved: true });
-  bucket.write(acceptedKeyOf(key), JSON.stringify({ ...accepted, ...more }));
+  bucket.write(acceptedKeyOf(feedFor(key)), JSON.stringify({ ...accepted, ...more }));
   return { id, droppedMs };
 };
 

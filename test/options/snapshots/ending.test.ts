@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { afterAll, describe, expect, test } from 'vitest';
+import { feedOf } from '../../../lib/options/snapshots/feed.ts';
 import { isOfPattern } from '../../../lib/options/snapshots/package/settings-file.ts';
-import { feedOf, requestIn } from '../../../lib/options/snapshots/request.ts';
+import { requestIn } from '../../../lib/options/snapshots/request.ts';
 import { acceptedKeyOf } from '../../../lib/options/snapshots/state/record.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
 import { dropMs } from './imports.ts';
@@ -49,7 +50,7 @@ describe('the end of a feed', () => {
     ]);
     expect(bodies.map(({ type }) => type)).toEqual(['sis.enrollment-remove.v1', 'sis.enrollment-remove.v1']);
     expect(platform.all()).toEqual(['2601 101 110', '2602 103 110']);
-    expect(existsSync(bucket.at(acceptedKeyOf('snapshots/backfill.csv')))).toBe(false);
+    expect(existsSync(bucket.at(acceptedKeyOf('backfill.csv')))).toBe(false);
     expect(await end('backfill.csv')).toMatchObject({ bodies: [], message: 'No backfill.csv is accepted.' });
   });
 
@@ -62,9 +63,8 @@ describe('the end of a feed', () => {
       '1 enrollment is no longer in this file, but not removed: last term.csv of 2026-11-02 has it. If that file comes no more, end it by sis-relay snapshots end ""last term.csv""',
     );
     expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
-    const accepted = bucket.json(acceptedKeyOf('snapshots/last term.csv')) as { id: string };
-    const heldBack = () =>
-      (bucket.json(acceptedKeyOf('snapshots/students.csv')) as { heldBack?: object }).heldBack;
+    const accepted = bucket.json(acceptedKeyOf('last term.csv')) as { id: string };
+    const heldBack = () => (bucket.json(acceptedKeyOf('students.csv')) as { heldBack?: object }).heldBack;
     expect(heldBack()).toEqual({ [accepted.id]: 1 });
     await put('students.csv', roster('BIO-101 ben S', 'ART-1 cleo S'));
     expect(heldBack()).toEqual({ [accepted.id]: 1 });
@@ -153,10 +153,11 @@ describe('the end of a feed', () => {
   });
 });
 
-test('a request names a table, or all zips', () => {
-  expect(requestIn({ end: 'a.csv' })).toEqual({ key: 'snapshots/a.csv', isEnd: true });
-  expect(feedOf(requestIn({ end: 'oneroster' }).key)).toBe('oneroster');
-  for (const end of ['a/b.csv', 'a.zip', '', 7]) expect(() => requestIn({ end })).toThrow('to end a feed');
+test('a request names a feed', () => {
+  for (const feed of ['a.csv', 'oneroster', 'a/b.csv', 'north.zip'])
+    expect(feedOf(requestIn({ end: feed }))).toBe(feed);
+  expect(requestIn({ end: 'a.csv' })).toEqual({ key: 'snapshots/a.csv', feed: 'a.csv', isEnd: true });
+  for (const end of ['/b.csv', 'a', '', 7]) expect(() => requestIn({ end })).toThrow('to end a feed');
 });
 
 test('a pattern has any text in place of each star, and nothing else', () => {

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { examine } from '../../../lib/options/snapshots/examine.ts';
-import { acceptSnapshot } from '../../../lib/options/snapshots/state/accepted-snapshot.ts';
+import { feedFor } from '../../../lib/options/snapshots/feed.ts';
+import { feedPatternsIn, settingsKey } from '../../../lib/options/snapshots/package/settings-file.ts';
+import { acceptSnapshot, adoptable } from '../../../lib/options/snapshots/state/accepted-snapshot.ts';
 import {
+  acceptedKeyOf,
   changesKey,
   recordKey,
   reportKey,
@@ -43,15 +46,23 @@ export const importDropped = async (
   { key, content, droppedMs, isApproved = false, isEnd }: Drop,
 ) => {
   if (!isEnd) bucket.write(key, content);
-  const services = { store: bucket.store, integrations, limits: { eventsPerPart: 100 } };
+  const { store } = bucket;
+  const declared = feedPatternsIn(await store.textIfAny(settingsKey));
+  const feed = feedFor(key, declared);
+  const before = await adoptable(store, feed, declared);
+  if (before !== undefined) {
+    await store.writeJson(acceptedKeyOf(feed), before.json);
+    await store.remove(before.from);
+  }
+  const services = { store, integrations, limits: { eventsPerPart: 100 } };
   const examined = await examine(
-    { key, etag: '', droppedMs, ...(isEnd && { isEnd }) },
+    { key, feed, etag: '', droppedMs, ...(isEnd && { isEnd }) },
     { services, startedAt: 'now' },
   );
   const { id = '' } = examined;
   const record = (): SnapshotRecord => bucket.json(recordKey(id)) as SnapshotRecord;
   if (examined.is === 'over') return { examined, id, record, report: [] as string[], bodies: [] as Body[] };
-  if (isApproved || examined.reasons.length === 0) await acceptSnapshot(bucket.store, key, examined.accepted);
+  if (isApproved || examined.reasons.length === 0) await acceptSnapshot(store, feed, examined.accepted);
   const packed = readFileSync(bucket.at(changesKey(id)));
   const events = packed.length === 0 ? [] : `${gunzipSync(packed)}`.split('\n').filter(Boolean);
   const [, ...report] = readFileSync(bucket.at(reportKey(id)), 'utf8')

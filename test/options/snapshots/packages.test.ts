@@ -400,6 +400,72 @@ describe.each(kinds)('of %s, a %s package', { tags: ['long'] }, (version, mode) 
   );
 });
 
+const lineItemsOf = (...titles: string[]): Record<string, string> => ({
+  ...standard(),
+  'lineItems.csv': lines(
+    'sourcedId,title,classSourcedId,resultValueMax,dueDate',
+    ...titles.map((title, at) => `l-${at + 1},"${title}",c-1,20,2026-10-0${at + 1}`),
+  ),
+});
+
+test('a row that names a refused one is counted under that reason, and titles may become names by a template', async () => {
+  const { drop, set } = newImporter();
+  const files = lineItemsOf('Essay', 'Essay', 'Unit 1/2: cells, 50%');
+  const refused = await drop({
+    ...files,
+    'users.csv': files['users.csv']?.replace('"ada"', '"ada","more"') ?? '',
+  });
+  expect(refused.record.rows).toMatchObject({
+    ...{ 'lineItems.csv': { refused: 3 }, 'results.csv': { refusedWith: 1 } },
+    'enrollments.csv': { sent: 1, refusedWith: 1 },
+  });
+  expect(refused.report.filter((row) => /^"(enrollments|results)/.test(row))).toEqual([
+    '"enrollments.csv","2","userSourcedId","names no row of users.csv that can be read: 1 of them cannot"',
+    '"results.csv","2","lineItemSourcedId","its row in lineItems.csv was refused"',
+  ]);
+  set({ lineItemName: '{title}, due {dueDate} ({class.classCode})' });
+  const { sent, report } = await drop(files);
+  expect(report).toEqual([]);
+  expect(sent).toEqual([
+    'BIO Essay- due 2026-10-01 (BIO) 20',
+    'BIO Essay- due 2026-10-01 (BIO) ada 17',
+    'BIO Essay- due 2026-10-02 (BIO) 20',
+    'BIO Unit 1-2: cells- 50-- due 2026-10-03 (BIO) 20',
+    'BIO ada 110',
+  ]);
+  set({ lineItemName: '{class.room}' });
+  expect((await drop(files)).refusal).toBe(
+    'classes.csv has no column room, which "lineItemName" in snapshot-settings.json names',
+  );
+});
+
+test('an export of which most rows cannot be read waits for a person', async () => {
+  const { drop } = newImporter();
+  const files = standard();
+  await drop(files);
+  const unread = Array.from({ length: 12 }, (_, at) => `e-${at + 3},,,c-1,,u-1,pupil,,,`);
+  const { record } = await drop({
+    ...files,
+    'enrollments.csv': `${files['enrollments.csv']}${lines(...unread)}`,
+  });
+  expect(record.why).toBe('of 14 rows of enrollments.csv, 12 were refused');
+});
+
+test('an export that lost a column which nothing reads waits for nobody, and one that lost another does', async () => {
+  const { drop } = newImporter();
+  const files = standard();
+  await drop(files);
+  const lacking = (file: string, column: string) => ({
+    ...files,
+    [file]: files[file]?.replace(new RegExp(`,"?${column}"?(?=[,\r])`, 'i'), ',"other"') ?? '',
+  });
+  const unread = await drop(lacking('users.csv', 'identifier'));
+  expect(unread.record).toMatchObject({ lostColumns: [{ file: 'users.csv', columns: ['identifier'] }] });
+  expect(unread.record.why).toBeUndefined();
+  const { record } = await drop(lacking('enrollments.csv', 'endDate'));
+  expect(record.why).toBe('enrollments.csv has lost 1 of the columns that are read');
+});
+
 /** Rows of all kinds, right and wrong. */
 const randomRows = (random: Random, mode: Mode): Record<TableName, Rows> => {
   const some = <Row>(row: (at: number) => Row): Row[] =>

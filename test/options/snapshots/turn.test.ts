@@ -6,6 +6,7 @@ import {
   carryLost,
   listUnaccepted,
   missingBefore,
+  noteUnaccepted,
   readUnaccepted,
   settleUnaccepted,
   type Unaccepted,
@@ -73,6 +74,35 @@ describe('the turn of an import', () => {
     expect(await comes('middle')).toBe(true);
   });
 
+  test('comes to other feeds while one waits for a person, and to its own feed once that has decided', async () => {
+    const { store, running } = turns({ held: 1, next: 2, other: 3 });
+    const asked: string[] = [];
+    const comes = (name: string, file = key) =>
+      isItsTurn(running, {
+        ...{ executionArn: arnOf(name), request: { key: file, versionId: name } },
+        store: {
+          ...store,
+          find: async () => ({
+            key: file,
+            etag: '',
+            sizeBytes: 1,
+            droppedMs: { held: 1, next: 2, other: 3 }[name] ?? 0,
+          }),
+        },
+        replace: async (held, own) => {
+          asked.push(`${own.execution?.at(-1)} for ${held.execution?.at(-1)}`);
+        },
+      });
+    expect(await comes('held')).toBe(true);
+    await noteUnaccepted(store, arnOf('held'), { is: 'held' });
+    expect([await comes('next'), await comes('other', 'snapshots/b.csv')]).toEqual([false, true]);
+    expect(asked).toEqual(['t for d']);
+    // The decision has come, but another is at work.
+    expect(await comes('held')).toBe(false);
+    running.splice(2, 1);
+    expect([await comes('held'), await comes('next')]).toEqual([true, false]);
+  });
+
   test('comes by the notices’ order for files of one second', async () => {
     const { comes, running, store } = turns({ first: 0, a: 1, b: 1 });
     expect(await comes('first', '01')).toBe(true);
@@ -118,7 +148,10 @@ describe('what was put and is not accepted', () => {
     for (const entry of entries) await writeUnaccepted(store, entry.execution ?? '', entry);
     return { store, write, json };
   };
-  const order = { id: idOf(9, '00000009'), putAt: '2026-11-09T02:00:00.000Z', isTrial: false };
+  const order = {
+    ...{ id: idOf(9, '00000009'), feed: 'oneroster' },
+    ...{ putAt: '2026-11-09T02:00:00.000Z', isTrial: false },
+  };
 
   test('is missing in a later delta, however it ended; a table, what is accepted, and what came later are not', async () => {
     const ends = ['failed', 'rejected', 'undecided', 'superseded', 'replaced', 'at work', 'waiting'] as const;
@@ -139,15 +172,18 @@ describe('what was put and is not accepted', () => {
     ['a whole export settles all before it', { id: idOf(2, '0000000a'), isWhole: true }, ['3']],
   ])('%s', async (_, accepted, left) => {
     const { store } = await listed(entryOf(1), entryOf(2), entryOf(3));
-    await settleUnaccepted(store, { ...accepted, key, why: undefined });
+    await settleUnaccepted(store, { ...accepted, feed: 'oneroster', why: undefined });
     const names = (await listUnaccepted(store)).map(({ execution }) => execution?.split('/').at(-1));
     expect(names).toEqual(left);
   });
 
-  test('a table that is accepted settles those of its name alone', async () => {
-    const [one, other] = ['snapshots/x/a.csv', 'snapshots/b.csv'];
-    const { store } = await listed(entryOf(1, { key: one }), entryOf(2, { key: other }), entryOf(3));
-    await settleUnaccepted(store, { ...order, key: 'snapshots/a.csv', isWhole: false, why: undefined });
+  test('a table that is accepted settles those of its feed, and the same with another ending', async () => {
+    const [one, other] = ['snapshots/2026-11-01/a.csv', 'snapshots/x/a.csv'];
+    const { store } = await listed(
+      ...[entryOf(1, { key: one }), entryOf(2, { key: other }), entryOf(3)],
+      entryOf(4, { key: 'snapshots/a.csv.gz', is: 'ignored' }),
+    );
+    await settleUnaccepted(store, { ...order, feed: 'a.csv', isWhole: true, why: undefined });
     expect((await listUnaccepted(store)).map((each) => each.key)).toEqual([other, key]);
   });
 
@@ -168,7 +204,7 @@ describe('what was put and is not accepted', () => {
     write('snapshot-records/compared.json', JSON.stringify(compared));
     await carryLost(store);
     expect(await missingBefore(store, order)).toEqual([accepted.lost, compared.lost, compared.id]);
-    await settleUnaccepted(store, { ...order, key, isWhole: true, why: undefined });
+    await settleUnaccepted(store, { ...order, isWhole: true, why: undefined });
     expect(await store.keysUnder(unacceptedPrefix)).toEqual([]);
   });
 });

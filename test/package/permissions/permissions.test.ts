@@ -595,9 +595,9 @@ async function acceptSnapshots(said: Record<string, object>): Promise<void> {
   const byMapping = JSON.stringify([['grade-push', 'ID']]);
   await putState(zip, enrollmentRows({ ...namesOfThem, roleId: ofThem.roleId }));
   await putState(tableId, [tableRow(said['grade-push'] ?? {})]);
-  await putObject(acceptedKeyOf('snapshots/all.zip'), JSON.stringify({ ...accepted, id: zip, by: byName }));
+  await putObject(acceptedKeyOf('oneroster'), JSON.stringify({ ...accepted, id: zip, by: byName }));
   const ofTable = JSON.stringify({ ...accepted, id: tableId, by: byMapping });
-  await putObject(acceptedKeyOf('snapshots/grades.csv'), ofTable);
+  await putObject(acceptedKeyOf('grades.csv'), ofTable);
 }
 
 const putState = async (id: string, rows: StateRow[]) => putObject(stateKey(id), await stateFile(rows));

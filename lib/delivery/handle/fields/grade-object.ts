@@ -6,11 +6,14 @@ import { pages } from './text.ts';
 
 const may = z.exactOptional;
 
+/** The platform refuses a name with one of these. */
+export const refusedInNames = '/"*<>+=|,%';
+
 const name = z
   .string()
   .max(128, 'must be at most 128 characters')
   .regex(/^\S(.*\S)?$/, 'must be one line, without a space at its beginning or end')
-  .regex(/^[^/"*<>+=|,%]*$/, 'must hold none of / " * < > + = | , %');
+  .regex(new RegExp(`^[^${refusedInNames}]*$`), `must hold none of ${[...refusedInNames].join(' ')}`);
 
 const positive = z.number().positive('must be more than 0');
 const description = pages.transform(textContent);

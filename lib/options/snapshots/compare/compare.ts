@@ -2,6 +2,7 @@ import { kindWords } from '../kind-words.ts';
 import { type FileName, fileNames, type Modes } from '../package/manifest.ts';
 import type { Package } from '../package/package.ts';
 import type { Read } from '../package/reading.ts';
+import { mostlyRefused } from '../package/rows.ts';
 import { userField } from '../package/settings-file.ts';
 import type { FileRead } from '../state/accepted.ts';
 import type { Counts, SnapshotRecord } from '../state/record.ts';
@@ -76,9 +77,10 @@ const judge = (
   const present = fileNames.filter((name) => modes[name] !== 'absent');
   const { reasons, ...columns } = columnsOf(
     present.map((name) => {
-      const { columns = [], rows = 0 } = read[name] ?? {};
+      const { columns = [], rows = 0, used = new Set<string>() } = read[name] ?? {};
       const isWhole = modes[name] === 'bulk';
-      return { name, file: `${name}.csv`, columns, rows, isWhole, hadRows: hadRows(name, comparison, last) };
+      const had = hadRows(name, comparison, last);
+      return { name, file: `${name}.csv`, columns, rows, used, isWhole, hadRows: had };
     }),
     last,
   );
@@ -98,7 +100,7 @@ type ReadFile = FileRead & {
   hadRows: boolean;
 };
 
-/** The columns of files before and now, and the reasons for a person to look if a file lost something. */
+/** The columns of files before and now, and the reasons for a person to look if a file lost what the import reads. */
 export const columnsOf = (
   files: ReadFile[],
   last: LastAccepted | undefined,
@@ -106,14 +108,13 @@ export const columnsOf = (
   const columns = { ...last?.columns };
   const lostColumns: NonNullable<SnapshotRecord['lostColumns']> = [];
   const reasons: string[] = [];
-  for (const { name, file, rows, isWhole, hadRows, ...read } of files) {
+  for (const { name, file, rows, used, isWhole, hadRows, ...read } of files) {
     const now = read.columns.map((column) => column.toLowerCase());
     const before = columns[name];
     const lost = (before ?? []).filter((column) => !now.includes(column));
-    if (lost.length > 0) {
-      lostColumns.push({ file, columns: lost });
-      reasons.push(`${file} has lost ${lost.length} of its columns`);
-    }
+    if (lost.length > 0) lostColumns.push({ file, columns: lost });
+    const needed = lost.filter((column) => used.has(column));
+    if (needed.length > 0) reasons.push(`${file} has lost ${needed.length} of the columns that are read`);
     if (rows === 0 && isWhole && hadRows) reasons.push(`${file} has no rows`);
     columns[name] = now;
   }
@@ -135,14 +136,19 @@ const isOfEnrollments = (kind: string): boolean => kind === 'enrollments' || kin
  * are counted by what all accepted files want, from the first file on; the rest by what was accepted of this one.
  */
 export const withRemovals = (
-  { byKind, acceptedCounts, movedCounts, changedCounts, effects, settings }: Comparison,
+  comparison: Comparison,
   isFirst: boolean,
   given: string[],
 ): Pick<Outcome, 'reasons' | 'removals'> => {
-  const reasons = isFirst ? [] : [...given];
+  const { byKind, acceptedCounts, movedCounts, changedCounts, effects, settings, isTableOfChanges } =
+    comparison;
+  const unread = mostlyRefused(comparison, minChanges);
+  const reasons = isFirst ? [] : [...given, ...(unread === undefined ? [] : [unread])];
   const limit = settings.maxRemovalsPercent;
   const accepted: Record<string, number> = { ...acceptedCounts, enrollments: effects.accepted };
-  const percentOf = (kind: string, count: number): number => (100 * count) / Math.max(accepted[kind] ?? 0, 1);
+  // What rows state is no sign of a file that is cut off.
+  const percentOf = (kind: string, count: number): number =>
+    isTableOfChanges && count < minChanges ? 0 : (100 * count) / Math.max(accepted[kind] ?? 0, 1);
   const addReason = (kind: string, count: number, what: string): number =>
     reasons.push(`${count} of ${accepted[kind] ?? 0} ${kindWords(kind)} would ${what}`);
   const endings = new Map(

@@ -35,7 +35,10 @@ export type Comparison = {
   /** For this snapshot alone. */
   folder: string;
   snapshotId: string;
-  /** When its file was put into the bucket. */
+  feed: string;
+  /** The settings name it. */
+  isDeclared: boolean;
+  /** When its file was put into the bucket, or if another feed was accepted since, after that: what is sent must be later. */
   droppedMs: number;
   /** Number of snapshots accepted before. */
   number: number;
@@ -46,6 +49,8 @@ export type Comparison = {
   sets: SetEngine;
   /** The bucket. */
   store: Pick<ComparisonStore, 'etagOf' | 'open' | 'keysUnder' | 'readJsonIfAny'>;
+  /** It is a table that has only the rows that changed. */
+  isTableOfChanges: boolean;
   /** A trial: the import's events and state are not written. */
   isTrial: boolean;
   /** Receives what the settings make of the first rows; undefined: nobody looks at it. */

@@ -1,8 +1,11 @@
-import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { refusedInNames } from '../../../delivery/handle/fields/grade-object.ts';
+import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
 import type { Table } from '../../../runtime/files/tables/table.ts';
-import { viewRows } from '../package/reading.ts';
+import { type Reading, viewRows } from '../package/reading.ts';
 import { countRows, refuseRows } from '../package/rows.ts';
-import { type Comparison, countsOf, type EventCheck, type Mode, separator } from './comparison.ts';
+import { namePartsIn } from '../package/settings-file.ts';
+import { UnusableSnapshot } from '../unusable.ts';
+import { type Comparison, countsOf, type EventCheck, separator } from './comparison.ts';
 import { hasRows, statementsIn } from './statements.ts';
 import { eventOf } from './wanted.ts';
 
@@ -33,15 +36,15 @@ const columns = {
 const maxCircle = 100;
 
 /** Sends the changes of line items, and makes the table `items`. */
-export const settleLineItems = async (
-  table: Table | undefined,
-  mode: Mode,
-  comparison: Comparison,
-): Promise<void> => {
+export const settleLineItems = async (table: Table | undefined, reading: Reading): Promise<void> => {
+  const { comparison, given } = reading;
   const { sets } = comparison;
+  const mode = given.modes.lineItems;
   await sets.run('SET VARIABLE is_bulk = CAST($1 AS BOOLEAN)', [String(mode === 'bulk')]);
   await sets.run(loadItems);
   await viewRows(sets, table, { columns });
+  if (table && comparison.settings.lineItemName !== undefined)
+    await giveNames(table, { reading, setting: comparison.settings.lineItemName });
   await sets.run(sql('read'));
   await sets.run(sql('refuse_differing'));
   await refuseRows(comparison, { name, mode });
@@ -55,6 +58,49 @@ export const settleLineItems = async (
   await send(comparison);
   await count(comparison);
   await countRows(comparison, file, sql('count_fates'));
+};
+
+const settingName = '"lineItemName" in snapshot-settings.json';
+
+/** Makes `file_rows` anew, with names by a template in place of titles. A name that lacks a part is empty: two of these could look the same. */
+const giveNames = async (
+  table: Table,
+  { reading, setting }: { reading: Reading; setting: string },
+): Promise<void> => {
+  const { sets } = reading.comparison;
+  const parts = namePartsIn(setting, 'lineItem') ?? [];
+  const columnsOf = (of: 'itself' | 'class'): string[] => [
+    ...new Set(parts.flatMap((part) => ('of' in part && part.of === of ? part.column : []))),
+  ];
+  const [own, ofClass] = [columnsOf('itself'), columnsOf('class')];
+  const classes = await reading.tables.classes;
+  if (ofClass.length > 0 && reading.given.modes.classes !== 'bulk')
+    throw new UnusableSnapshot(
+      `${settingName} needs all rows of classes.csv. Put an export into the bucket that has classes.csv as bulk`,
+    );
+  const lacks = (of: Table | undefined, wanted: string[]) =>
+    wanted.find((column) => (of?.at(column) ?? -1) < 0);
+  for (const [name, lacking] of [
+    ['lineItems', lacks(table, own)],
+    ['classes', lacks(classes, ofClass)],
+  ])
+    if (lacking !== undefined)
+      throw new UnusableSnapshot(`${name}.csv has no column ${lacking}, which ${settingName} names`);
+  const named = (names: string[]) => Object.fromEntries(names.map((column, at) => [`part_${at}`, column]));
+  await viewRows(sets, table, { view: 'item_rows', columns: { ...columns, ...named(own) } });
+  await viewRows(sets, classes, { view: 'class_rows', columns: { id: 'sourcedId', ...named(ofClass) } });
+  const texts: string[] = [];
+  const pieces = parts.map((part) => {
+    if ('text' in part) return quotedText(part.text);
+    const cell = `trimmed(${part.of === 'class' ? `c.part_${ofClass.indexOf(part.column)}` : `i.part_${own.indexOf(part.column)}`})`;
+    texts.push(cell);
+    return cell;
+  });
+  const isWhole = texts.map((cell) => `${cell} <> ''`).join(' AND ');
+  await sets.run(`CREATE OR REPLACE VIEW file_rows AS
+    SELECT i.* REPLACE (CASE WHEN ${isWhole} THEN trimmed(translate(${pieces.join(' || ')}, ${quotedText(refusedInNames)},
+      ${quotedText('-'.repeat(refusedInNames.length))})) ELSE '' END AS title)
+    FROM item_rows i LEFT JOIN (FROM class_rows QUALIFY row_number() OVER (PARTITION BY id ORDER BY line) = 1) c ON c.id = i.class_source_id`);
 };
 
 /** Decides which line item gets which grade object, by their titles. */

@@ -72,13 +72,17 @@ export const compareMapped = async (
   await sets.run(`SET VARIABLE removing_kinds = string_split($1, ',')`, [removing.join(',')]);
   for (const statement of [timeZoneOf(mapping.cells), sql('tables'), sql('macros')])
     await sets.run(statement);
+  const { isDelta = false } = mapping;
+  comparison.isTableOfChanges = isDelta;
   const withoutMessage = await readRows(table, context);
+  if (isDelta) await sets.run(sql('take_latest'));
   comparison.takeSample?.(await sampleOfTable(sets, file));
   await sets.run(sql('name_claims'));
   comparison.nameMoves = await nameMovesBy(sets, sql('count_moves'));
   const [latest] = (await sets.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];
   comparison.saidMs = latest ?? undefined;
   await keepEmptied(context);
+  if (isDelta) await sets.run(sql('claim_still'));
   await compareWanted(comparison);
   await leaveSame(comparison);
   comparison.effects = await settleEnrollments(comparison, {
@@ -91,11 +95,14 @@ export const compareMapped = async (
   await sets.run(sql('write_data'));
   await writeChanges(comparison);
   await writeState(comparison);
-  const read = { columns: table.columns, rows: table.rows };
+  const read = { columns: table.columns, rows: table.rows, used: table.used };
   const hadRows = Object.values(comparison.acceptedCounts).some((count) => count > 0);
-  const { reasons, ...columns } = columnsOf([{ ...read, name: file, file, isWhole: true, hadRows }], last);
+  const { reasons, ...columns } = columnsOf(
+    [{ ...read, name: comparison.feed, file, isWhole: !isDelta, hadRows }],
+    last,
+  );
   return {
-    ...{ ...totals(comparison), ...columns, by, unknownRoles: new Map(), isDelta: false },
+    ...{ ...totals(comparison), ...columns, by, unknownRoles: new Map(), isDelta },
     ...withRemovals(comparison, last === undefined, reasons),
   };
 };
@@ -183,13 +190,15 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
   const names = Object.fromEntries(wanted.map((column, at) => [`w${at}`, column]));
   let withoutMessage = 0;
   for await (const batch of sets.rows<[number, ...(string | null)[]]>(rowsOf(table, names), [table.path])) {
-    const taken: Taken = { mapped_rows: [], unmapped_rows: [], problems: [] };
+    const taken: Taken = { mapped_rows: [], unmapped_rows: [], problems: [], named_rows: [] };
     for (const [line, ...cells] of batch) {
       const row = new Map(wanted.map((column, at): [string, Cell] => [column, cellOf(cells[at] ?? null)]));
       const before = taken.mapped_rows.length + taken.unmapped_rows.length;
       const problems: Problem[] = [];
-      for (const [at, message] of mapping.messages.entries())
+      for (const [at, message] of mapping.messages.entries()) {
         problems.push(...take({ row, line, at, message }, context, taken));
+        if (mapping.isDelta) taken.named_rows.push(namedRow({ row, line, at, message }, context));
+      }
       // Several messages may read the same column.
       const told = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
       for (const each of told.values())
@@ -201,7 +210,7 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
   return withoutMessage;
 };
 
-type Taken = Record<'mapped_rows' | 'unmapped_rows' | 'problems', (string | null)[][]>;
+type Taken = Record<'mapped_rows' | 'unmapped_rows' | 'problems' | 'named_rows', (string | null)[][]>;
 
 const cellOf = (text: string | null): Cell => ({ text: text ?? '', quoted: text !== null });
 
@@ -213,6 +222,17 @@ const control = /[\u0000-\u001f\u007f]/;
 /** An id of the SIS may be any single line that is not too long. */
 const isId = (text: string): boolean => text !== '' && text.length <= 255 && !control.test(text);
 
+const keyCellsOf = ({ row, message }: OneRow): string[] =>
+  message.key.map((column) => row.get(column)?.text ?? '');
+
+/** A row of a table of changes, also one that makes no message: it replaces what was accepted by its key. */
+const namedRow = (one: OneRow, { naming, comparison }: Context): (string | null)[] => {
+  const { row, line, at } = one;
+  const [made] = eventsOf(row, naming, at).events ?? [];
+  const saidMs = made && changedMs(made, comparison.droppedMs);
+  return [kindOf(at), keyCellsOf(one).join(separator), String(line), saidMs ? String(saidMs) : null];
+};
+
 /** Adds what a message makes of a row, and returns why it makes nothing. */
 const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
   const { row, line, at, message } = one;
@@ -220,7 +240,7 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
   const { events, problems = [] } = eventsOf(row, mapping, at);
   const [made] = events ?? [];
   if (made === undefined && problems.length === 0) return [];
-  const cells = message.key.map((column) => row.get(column)?.text ?? '');
+  const cells = keyCellsOf(one);
   const wrong = message.key.filter((_, place) => !isId(cells[place] ?? ''));
   const key = cells.join(separator);
   const id = `${kindOf(at)}${wrong.length === 0 ? `${separator}${key}` : `#${hash('sha256', key).slice(0, 20)}`}`;

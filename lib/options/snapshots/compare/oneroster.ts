@@ -52,7 +52,7 @@ export const compareExport = async (
   comparison.takeSample?.(await sampleOfExport(sets, field));
   const items = await openFile(reading, 'lineItems');
   await readNumbersOf(items, comparison);
-  await settleLineItems(items, modes.lineItems, comparison);
+  await settleLineItems(items, reading);
   await loadAccepted(comparison);
   await sets.run(ofNames('find_moves'));
   if (await hasRows(sets, 'name_moves'))

@@ -30,7 +30,6 @@ export const loadOthers = async (comparison: Comparison): Promise<void> => {
   if (places.length > 0) await sets.add('role_places', places);
   comparison.others = (await snapshotsNow(store)).filter((each) => each.acceptedKey !== acceptedKey);
   for (const [at, other] of comparison.others.entries()) {
-    comparison.lastDroppedMs = Math.max(comparison.lastDroppedMs, other.droppedMs + 999);
     if (!hasEnrollments(other) && !hasGrades(other)) continue;
     const path = join(folder, `other-${at}`);
     if (!(await keepFile(await store.open(stateKey(other.id)), path))) continue;

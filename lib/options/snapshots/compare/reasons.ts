@@ -1,6 +1,9 @@
 import { counted } from '../counted.ts';
+import { declarationOf, type FeedPatterns, isNumberedLike, isTable } from '../feed.ts';
 import { type AcceptedSnapshot, contentOf } from '../state/record.ts';
-import type { Comparison } from './comparison.ts';
+import type { Comparison, OtherFile } from './comparison.ts';
+import { sourceOf } from './others.ts';
+import { hasRows } from './statements.ts';
 
 /**
  * A file of before, put again, takes back what later ones changed. A time at midnight may be a day alone, and counts to its end. An
@@ -38,3 +41,45 @@ export const reasonsOfNames = ({ nameMoves: { names, claims, people, orgUnits } 
     : [
         `${counted(names, 'name stands', 'names stand')} for another org unit or user than when ${names === 1 ? 'it was' : 'they were'} accepted: ${counted(claims, 'enrollment or grade', 'enrollments and grades')} of ${counted(people, 'user')} in ${counted(orgUnits, 'org unit')} ${claims === 1 ? 'moves' : 'move'}`,
       ];
+
+/** So many enrollments in common are no chance. */
+const minShared = 10;
+const sharedShare = 0.8;
+
+/**
+ * The first file of a feed may be the next one of another: its name has another date or number, or it wants the same. Nothing would be
+ * compared, and nothing removed. What the settings declare is a feed of its own.
+ */
+export const reasonsOfFeed = async (comparison: Comparison, declared: FeedPatterns): Promise<string[]> => {
+  const { feed, hasBefore, isEnd, isDeclared, others } = comparison;
+  if (hasBefore || isEnd || isDeclared) return [];
+  const alike = others.filter((other) => isTable(other.feed) === isTable(feed));
+  const other =
+    alike.find((each) => isNumberedLike(each.feed, feed)) ?? (await wantingTheSame(comparison, alike));
+  if (other === undefined) return [];
+  const declaration = JSON.stringify({ feeds: { ...declared, ...declarationOf(feed, other.feed) } });
+  return [
+    `it is the first file of ${feed}, but looks like the next one of ${other.feed}, with which it was not compared. If it is, reject it, declare ${declaration.slice(1, -1)} in snapshot-settings.json, and put it again. If it is another feed, approve it`,
+  ];
+};
+
+const wantingTheSame = async (
+  { sets }: Comparison,
+  alike: readonly OtherFile[],
+): Promise<OtherFile | undefined> => {
+  if (!(await hasRows(sets, 'other_claims'))) return undefined;
+  await sets.run(
+    `CREATE TABLE enrollments_here AS SELECT DISTINCT enrollment_in(kind_name, key) AS enrollment FROM claims WHERE is_about_enrollment(kind_name)`,
+  );
+  const found = await sets.all<[string, number, number, number]>(
+    `SELECT source_file, count(DISTINCT enrollment), count(DISTINCT enrollment) FILTER (is_here), any_value(here)
+     FROM (SELECT o.source_file, o.enrollment, d.enrollment IS NOT NULL AS is_here, (SELECT count(*) FROM enrollments_here) AS here
+       FROM other_claims o LEFT JOIN enrollments_here d USING (enrollment)) GROUP BY source_file`,
+  );
+  const [source] =
+    found.find(
+      ([, there, shared, here]) =>
+        shared >= minShared && shared >= sharedShare * there && shared >= sharedShare * here,
+    ) ?? [];
+  return alike.find((each) => sourceOf(each) === source);
+};

@@ -34,7 +34,7 @@ export const constants = (values: Readonly<Record<string, string | number | bool
   Object.entries(values)
     .map(
       ([name, value]) =>
-        `CREATE MACRO ${name}() AS ${typeof value === 'string' ? quotedText(value) : (value ?? 'NULL')}`,
+        `CREATE OR REPLACE MACRO ${name}() AS ${typeof value === 'string' ? quotedText(value) : (value ?? 'NULL')}`,
     )
     .join(';\n');
 

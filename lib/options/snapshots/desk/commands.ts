@@ -29,6 +29,7 @@ export const addCommands = (program: Command, cli: Cli): void => {
       '<file>',
       'a zip of OneRoster, or a table, which is compared with the last table of the same name',
     )
+    .option('--as <name>', 'what it is to be called in the bucket, as in north/roster.zip')
     .option('--map <file>', 'the mapping of a table, instead of the one in the bucket')
     .option('--settings <file>', 'snapshot-settings.json on this machine, instead of the one in the bucket')
     .addOption(
@@ -37,7 +38,30 @@ export const addCommands = (program: Command, cli: Cli): void => {
         'look at the zip even if there are settings, and write settings to start from',
       ).conflicts(['map', 'settings']),
     )
+    .addOption(
+      new Option('--write-mapping <file>', 'look at the table, and write a mapping to start from').conflicts([
+        'map',
+        'writeSettings',
+      ]),
+    )
     .action(action(cli, () => import('./diff-action.ts'), 'diff'));
+  snapshots
+    .command('put')
+    .description(
+      'puts a file into the bucket, and says what will happen to it: an export, settings or a mapping',
+    )
+    .argument(
+      '<file>',
+      'a zip of OneRoster or a table; snapshot-settings.json, or a mapping with --mapping-of',
+    )
+    .option('--as <name>', 'what an export is called in the bucket, as in north/roster.zip')
+    .option(
+      '--mapping-of <name>',
+      'the file is the mapping of the tables of this name, or of all tables: all',
+    )
+    .option('--reason <text>', 'why, for the audit log', reasonText)
+    .option('--yes', 'do not ask')
+    .action(action(cli, () => import('./put-action.ts'), 'put'));
   snapshots
     .command('approve')
     .description('approves a snapshot that waits: all of its changes are sent')
@@ -73,6 +97,8 @@ Examples:
   sis-relay snapshots diff first.zip --settings snapshot-settings.json
   sis-relay snapshots diff tonight.zip
   sis-relay snapshots diff enrollments.csv --map mapping.json
+  sis-relay snapshots put snapshot-settings.json
+  sis-relay snapshots put tonight.zip
   sis-relay snapshots approve 20261123T020000Z-0a1b2c3d --reason "the summer courses end"
   sis-relay snapshots reject 20261123T020000Z-0a1b2c3d --reason "half of the export is missing"
   sis-relay snapshots end last-term.csv --reason "the term is over"
@@ -80,5 +106,5 @@ Examples:
 Begin with diff. While nothing says which roles are which, it looks at the zip and sends nothing: files, columns, roles,
 dates, codes, and which of them the platform knows, if a stage is given. It proposes snapshot-settings.json.
 
-A file that is put into the bucket under snapshots/ is compared with the last accepted one, and its changes are
-sent. If it would remove more than usual, or lacks a column, nothing is sent until a person approves it.`;
+A file that is put into the bucket under snapshots/ is compared with the last accepted one of its feed, and its
+changes are sent. If it would remove more than usual, or lacks a column, nothing is sent until a person approves it.`;

@@ -6,15 +6,21 @@ import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { Sample } from '../compare/sample.ts';
 import { examine } from '../examine.ts';
+import { feedFor, snapshotsPrefix } from '../feed.ts';
+import { feedPatternsIn, settingsKey } from '../package/settings-file.ts';
 import type { OnProgress } from '../progress.ts';
-import { snapshotsPrefix } from '../request.ts';
-import { recordKey, type SnapshotRecord, snapshotRecord } from '../state/record.ts';
+import { adoptable } from '../state/accepted-snapshot.ts';
+import { acceptedKeyOf, recordKey, type SnapshotRecord, snapshotRecord } from '../state/record.ts';
 import type { ComparisonStore } from '../state/store.ts';
 
 type Here = {
   /** A path on this machine. */
   file: string;
-  /** The feed of this file's name is ended: there is no file. */
+  /** What it would be called in the bucket, under `snapshots/`; default: its own name. */
+  as?: string | undefined;
+  /** Undefined: that of its name, by the settings. */
+  feed?: string;
+  /** The feed is ended: there is no file. */
   isEnd?: true;
   store: ComparisonStore;
   integrations: Integrations;
@@ -38,11 +44,14 @@ export type ComparedHere = {
 const limits = { eventsPerPart: 10_000 };
 
 /** The key under which a file would be put into the bucket. */
-export const keyOf = (file: string): string => `${snapshotsPrefix}${basename(file)}`;
+export const keyOf = (file: string, as = basename(file)): string =>
+  `${snapshotsPrefix}${as.replace(/^snapshots\//, '')}`;
 
 /** Compares as an import does, and keeps nothing. @throws RefusedError if the file cannot be compared. */
 export const compareHere = async ({
   file,
+  as,
+  feed,
   isEnd,
   store,
   integrations,
@@ -55,6 +64,11 @@ export const compareHere = async ({
   const takeSample = (taken: Sample): void => {
     sample = taken;
   };
+  const key = isEnd ? file : keyOf(file, as);
+  const declared = feedPatternsIn(texts.get(settingsKey) ?? (await store.textIfAny(settingsKey)));
+  const feedHere = feed ?? feedFor(key, declared);
+  // An import would give it this name.
+  const adopted = isEnd ? undefined : await adoptable(store, feedHere, declared);
   const local: ComparisonStore = {
     ...store,
     // Objects in the bucket are read. What an import would write there stays on this machine, or is dropped.
@@ -63,6 +77,18 @@ export const compareHere = async ({
       const hash = createHash('sha256');
       for await (const piece of createReadStream(path)) hash.update(piece);
       return hash.digest('hex');
+    },
+    readJsonIfAny: async (key) =>
+      adopted && key === acceptedKeyOf(feedHere)
+        ? adopted.json
+        : key === adopted?.from
+          ? undefined
+          : store.readJsonIfAny(key),
+    keysUnder: async (prefix) => {
+      const keys = await store.keysUnder(prefix);
+      if (adopted === undefined) return keys;
+      const own = acceptedKeyOf(feedHere);
+      return [...keys.filter((each) => each !== adopted.from), ...(own.startsWith(prefix) ? [own] : [])];
     },
     textIfAny: async (key) => texts.get(key) ?? store.textIfAny(key),
     writeJson: async (key, value) => {
@@ -74,7 +100,7 @@ export const compareHere = async ({
     },
   };
   const examined = await examine(
-    { key: keyOf(file), etag: '', droppedMs: Date.now(), ...(isEnd && { isEnd }) },
+    { key, feed: feedHere, etag: '', droppedMs: Date.now(), ...(isEnd && { isEnd }) },
     {
       services: {
         ...{ store: local, integrations, limits, isTrial: true, takeSample },

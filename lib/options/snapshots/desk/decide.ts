@@ -8,8 +8,10 @@ import type { Target } from '../../../stage/target.ts';
 import type { Decision, SnapshotRecord } from '../state/record.ts';
 import { type ProposedSnapshot, readSnapshot, withRemoved } from './read.ts';
 
+type OfPerson = Exclude<Decision['decision'], 'superseded'>;
+
 export type DecisionOptions = {
-  decision: Decision['decision'];
+  decision: OfPerson;
   reason?: string | undefined;
   audit: Audit;
   signal: AbortSignal;
@@ -74,11 +76,10 @@ export const decideSnapshot = async (
   );
 };
 
-const otherThan = (decision: Decision['decision']): Decision['decision'] =>
-  decision === 'approved' ? 'rejected' : 'approved';
+const otherThan = (decision: OfPerson): OfPerson => (decision === 'approved' ? 'rejected' : 'approved');
 
 /** The result for a snapshot that does not wait. */
-const before = (snapshot: SnapshotRecord, decision: Decision['decision']): Decided => {
+const before = (snapshot: SnapshotRecord, decision: OfPerson): Decided => {
   const { id, state, decided, why } = snapshot;
   if (decided?.decision === decision) return { snapshot, outcome: 'already' };
   if (decided)

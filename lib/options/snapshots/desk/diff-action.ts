@@ -4,35 +4,53 @@ import { UsageError } from '../../../stage/command-errors.ts';
 import { loadIntegrations } from '../../../stage/integrations.ts';
 import { writeNewFile } from '../../../stage/new-file.ts';
 import type { Target } from '../../../stage/target.ts';
-import { isTable } from '../request.ts';
+import { isTable } from '../feed.ts';
 import { checkReadable } from './compare-here.ts';
-import { diffSnapshot, hasSettings } from './diff.ts';
+import { diffSnapshot, hasMapping, hasSettings } from './diff.ts';
 import { withFiveCounts } from './read.ts';
 import { surveyPackage } from './survey.ts';
+import { surveyTables, type TablesSurvey } from './tables.ts';
 import { diffView } from './views/snapshots.ts';
 import { settingsText, surveyView } from './views/survey.ts';
+import { mappingText, tablesView } from './views/tables.ts';
 
-type Given = { map?: string; settings?: string; writeSettings?: string };
+type Given = { as?: string; map?: string; settings?: string; writeSettings?: string; writeMapping?: string };
 
 export const diff = async (context: CommandContext, file: string, given: Given): Promise<void> => {
   const { targetIfNamed: target, print, bar } = context;
-  const { map, settings, writeSettings } = given;
+  const { as, map, settings, writeSettings, writeMapping } = given;
   await checkReadable(file);
   if (isTable(file) && writeSettings !== undefined)
     throw new UsageError(
       'Settings are proposed for a zip of OneRoster: a table needs a mapping, as by --map.',
     );
-  if (isTable(file) && target === undefined && map === undefined)
-    throw new UsageError(
-      `${file} is a table, and nothing says what its columns mean: give --map, or --stage for the mapping in its bucket. One file of OneRoster is not a package: zip it with the others.`,
-    );
+  const isUnmapped = async (): Promise<boolean> =>
+    map === undefined && (target === undefined || !(await hasMapping(target, { file, as, settings })));
+  if (writeMapping !== undefined || !isTable(file) || (await isUnmapped())) {
+    const tables = await surveyTables(file);
+    if (tables !== undefined) return proposeMapping(context, file, { tables, writeMapping });
+  }
   const isUnknown = async (): Promise<boolean> => target === undefined || !(await hasSettings(target));
   const hasOwn = isTable(file) || settings !== undefined || map !== undefined;
   if (writeSettings !== undefined || (!hasOwn && (await isUnknown()))) return survey(context, file, given);
   const integrations = await loadIntegrations();
-  const options = { file, map, settings, onProgress: bar('Comparing') };
+  const options = { file, as, map, settings, onProgress: bar('Comparing') };
   const found = await diffSnapshot(target, options, integrations);
   print(withFiveCounts(found), () => diffView(found));
+};
+
+/** Of what is not OneRoster, and has no mapping yet. */
+const proposeMapping = async (
+  { print, finish }: CommandContext,
+  file: string,
+  { tables, writeMapping }: { tables: TablesSurvey; writeMapping: string | undefined },
+): Promise<void> => {
+  const mapping = tables.tables.find((each) => each.mapping !== undefined)?.mapping;
+  if (writeMapping !== undefined && mapping !== undefined)
+    await writeNewFile(writeMapping, mappingText(mapping));
+  const written = mapping === undefined ? undefined : writeMapping;
+  print({ ...tables, written }, () => tablesView(tables, { given: file, written }));
+  finish(mapping !== undefined);
 };
 
 const survey = async (

@@ -5,10 +5,10 @@ import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { Sample } from '../compare/sample.ts';
+import { feedFor, isTable } from '../feed.ts';
 import { mappingKeysOf } from '../package/mapping-file.ts';
-import { settingsKey } from '../package/settings-file.ts';
+import { feedPatternsIn, settingsKey } from '../package/settings-file.ts';
 import type { OnProgress } from '../progress.ts';
-import { isTable } from '../request.ts';
 import type { SnapshotRecord } from '../state/record.ts';
 import { createSnapshotStore, type SnapshotStore } from '../state/store.ts';
 import { checkPackage, checkReadable, compareHere, emptyStore, keyOf } from './compare-here.ts';
@@ -31,6 +31,8 @@ export type SnapshotDiff = Pick<
 /** A table is compared with the last one of its name. */
 type Compared = {
   file: string;
+  /** What it is to be called in the bucket, under `snapshots/`. */
+  as?: string | undefined;
   /** A mapping on this machine that replaces the one in the bucket. */
   map?: string | undefined;
   /** Settings on this machine that replace those in the bucket. */
@@ -45,13 +47,25 @@ export const storeOf = async (target: Target): Promise<SnapshotStore> =>
 export const hasSettings = async (target: Target): Promise<boolean> =>
   (await (await storeOf(target)).etagOf(settingsKey)) !== undefined;
 
+/** Whether the bucket has a mapping for a table. */
+export const hasMapping = async (
+  target: Target,
+  { file, as, settings }: Pick<Compared, 'file' | 'as' | 'settings'>,
+): Promise<boolean> => {
+  const store = await storeOf(target);
+  const text = settings === undefined ? await store.textIfAny(settingsKey) : await readFile(settings, 'utf8');
+  const keys = mappingKeysOf(feedFor(keyOf(file, as), feedPatternsIn(text)));
+  const etags = await Promise.all(keys.map((key) => store.etagOf(key)));
+  return etags.some((etag) => etag !== undefined);
+};
+
 /**
  * Compares as an import does, and keeps nothing; without a deployment it compares with nothing.
  * @throws UsageError, RefusedError if the file cannot be compared.
  */
 export const diffSnapshot = async (
   target: Target | undefined,
-  { file, map, settings, onProgress }: Compared,
+  { file, as, map, settings, onProgress }: Compared,
   integrations: Integrations,
 ): Promise<SnapshotDiff> => {
   for (const each of [file, map, settings]) if (each !== undefined) await checkReadable(each);
@@ -61,15 +75,17 @@ export const diffSnapshot = async (
     );
   if (!isTable(file)) await checkPackage(file);
   const texts = new Map<string, string>();
-  if (map !== undefined) texts.set(mappingKeysOf(keyOf(file))[0], await readFile(map, 'utf8'));
   if (settings !== undefined) texts.set(settingsKey, await readFile(settings, 'utf8'));
   const store = target === undefined ? emptyStore : await storeOf(target);
+  const declared = feedPatternsIn(texts.get(settingsKey) ?? (await store.textIfAny(settingsKey)));
+  const feed = feedFor(keyOf(file, as), declared);
+  if (map !== undefined) texts.set(mappingKeysOf(feed)[0], await readFile(map, 'utf8'));
   let refusedRows: RefusedRow[] = [];
   const takeReport = async (path: string): Promise<void> => {
     refusedRows = await firstRows(createReadStream(path));
   };
   const { record, against, reasons, sample } = await compareHere({
-    ...{ file, store, integrations, texts, takeReport, onProgress },
+    ...{ file, as, feed, store, integrations, texts, takeReport, onProgress },
   }).catch((error: unknown) => {
     if (!(error instanceof RefusedError)) throw error;
     const why =

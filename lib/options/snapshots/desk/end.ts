@@ -11,7 +11,7 @@ import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
-import { keyOfFeed } from '../request.ts';
+import { keyOfFeed } from '../feed.ts';
 import { acceptedKeyOf, type Ending, type SnapshotRecord } from '../state/record.ts';
 import { listUnaccepted } from '../state/unaccepted.ts';
 import { compareHere } from './compare-here.ts';
@@ -51,12 +51,12 @@ export const planEnds = async (
     signal.throwIfAborted();
     const key = keyOfFeed(feed.name);
     const { record, reasons } = await compareHere({
-      ...{ file: key, isEnd: true, store, integrations, takeReport: async () => {} },
+      ...{ file: key, feed: feed.name, isEnd: true, store, integrations, takeReport: async () => {} },
     });
     const { counts, byKind, of, ending } = record;
     if (ending === undefined) throw new RefusedError(`The end of ${feed.name} was not compared.`);
     plans.push({ feed, ending, why: reasons.join('; '), counts, byKind, of });
-    gone.add(acceptedKeyOf(key));
+    gone.add(acceptedKeyOf(feed.name));
   }
   return plans;
 };
@@ -127,10 +127,10 @@ const lookFor = async (target: Target, { name, execution, ...patience }: Looking
   const look = async (): Promise<Looked | undefined> => {
     const all = await entriesIn(bucket, patience.signal);
     const own = all.find((each) => each.execution?.split('/').at(-2) === execution);
-    const isAccepted = (await bucket.textIfAny(acceptedKeyOf(keyOfFeed(name)))) !== undefined;
+    const isAccepted = (await bucket.textIfAny(acceptedKeyOf(name))) !== undefined;
     if (own === undefined) return isAccepted ? undefined : { is: 'gone' };
     if (own.is === 'failed') return { is: 'failed', why: own.why ?? 'its import failed' };
-    const first = all.find(({ is }) => is === 'at work');
+    const first = all.find(({ is }) => is === 'at work' || is === 'held');
     behind = first === undefined || first === own ? undefined : (first.id ?? first.key);
     if (own.id === undefined) return undefined;
     // It may be written a moment later.

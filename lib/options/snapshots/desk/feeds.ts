@@ -2,9 +2,9 @@ import * as z from 'zod';
 import type { ReviewBucket } from '../../../desk/reviews/bucket.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
+import { feedOf, zipFeed } from '../feed.ts';
 import { isOfPattern, settingsKey, snapshotSettings } from '../package/settings-file.ts';
-import { feedOf, zipFeed } from '../request.ts';
-import { acceptedKey, acceptedTablesPrefix, droppedMsOf } from '../state/record.ts';
+import { acceptedFeedsPrefix, acceptedKey, droppedMsOf, feedOfAccepted } from '../state/record.ts';
 import { listUnaccepted } from '../state/unaccepted.ts';
 
 /** What files of one name are, by the last accepted one. */
@@ -16,29 +16,37 @@ export type Feed = {
   droppedAt: string;
   /** Enrollments that other files have no more, and that stay because this one has them. */
   heldBack: number;
+  /** How often it has come lately, in hours; undefined: too seldom to say. */
+  usualHours?: number;
 };
 
-const accepted = z.object({ id: z.string(), heldBack: z.record(z.string(), z.number()).optional() });
+const accepted = z.object({
+  id: z.string(),
+  heldBack: z.record(z.string(), z.number()).optional(),
+  contents: z.array(z.string()).default([]),
+});
 
 /** In the order of their names. */
 export const readFeeds = async (
   { textIfAny, namesUnder }: ReviewBucket,
   signal: AbortSignal,
 ): Promise<Feed[]> => {
-  const keys = [acceptedKey, ...(await namesUnder(acceptedTablesPrefix, signal))];
+  const keys = [acceptedKey, ...(await namesUnder(acceptedFeedsPrefix, signal))];
   const read = await Promise.all(
     keys.map(async (key) => {
       const { data } = accepted.safeParse(jsonIn((await textIfAny(key)) ?? ''));
-      const name = key === acceptedKey ? zipFeed : key.slice(acceptedTablesPrefix.length, -'.json'.length);
+      const name = feedOfAccepted(key);
       return data === undefined ? [] : [{ name, ...data }];
     }),
   );
   const all = read.flat();
-  return all.map(({ name, id }) => {
+  return all.map(({ name, id, contents }) => {
     const droppedMs = droppedMsOf(id);
+    const usualHours = usualHoursOf(contents);
     return {
       ...{ name, id, droppedAt: Number.isNaN(droppedMs) ? '' : new Date(droppedMs).toISOString() },
       heldBack: all.reduce((sum, other) => sum + (other.heldBack?.[id] ?? 0), 0),
+      ...(usualHours !== undefined && { usualHours }),
     };
   });
 };
@@ -49,7 +57,9 @@ export const feedsNamed = (feeds: readonly Feed[], given: readonly string[]): Fe
     const its = feeds.filter((feed) => isOfPattern(feed.name, name));
     if (its.length > 0) return its;
     if (/\.zip$/i.test(name))
-      throw new UsageError(`All zips are compared with each other: they are one feed. Name it ${zipFeed}.`);
+      throw new UsageError(
+        `Zips are one feed, ${zipFeed}, but for those of a folder or a pattern of the settings. There are ${feeds.map((feed) => feed.name).join(', ')}.`,
+      );
     const names = feeds.map((feed) => feed.name).join(', ');
     throw new RefusedError(
       `No accepted file has the name ${name}.${names === '' ? '' : ` There are ${names}.`}`,
@@ -58,10 +68,28 @@ export const feedsNamed = (feeds: readonly Feed[], given: readonly string[]): Fe
   return [...new Set(chosen)];
 };
 
-/** A feed that has not come for long, while others came; or one that comes once, by the settings. */
+const hourMs = 3_600_000;
+/** With fewer intervals, nothing is usual. */
+const minIntervals = 4;
+
+/** The median of the last intervals between accepted files. */
+const usualHoursOf = (ids: readonly string[]): number | undefined => {
+  const times = ids
+    .slice(-11)
+    .map(droppedMsOf)
+    .sort((one, other) => one - other);
+  const intervals = times.slice(1).map((time, at) => time - (times[at] ?? time));
+  if (intervals.length < minIntervals) return undefined;
+  const [median = 0] = intervals.sort((one, other) => one - other).slice(Math.floor(intervals.length / 2));
+  return Math.ceil(median / hourMs);
+};
+
+/** A feed that has not come for long, while others came, or as it did before; or one that comes once, by the settings. */
 export type QuietFeed = Feed & {
   /** The one of the settings, if it comes once. */
   pattern?: string;
+  /** It has not come for a day, and for twice as long as usual. */
+  isOverdue?: true;
 };
 
 /** After so long, a feed that others have overtaken is named. */
@@ -79,13 +107,19 @@ export const readQuietFeeds = async (bucket: ReviewBucket, signal: AbortSignal):
     }),
   ]);
   // It comes, although it is not accepted.
-  const coming = new Set(put.flatMap(({ key, isEnd }) => (isEnd ? [] : [feedOf(key)])));
+  const coming = new Set(put.flatMap((each) => (each.isEnd || each.is === 'ignored' ? [] : [feedOf(each)])));
   const newestMs = Math.max(...feeds.map(({ droppedAt }) => Date.parse(droppedAt) || 0));
   return feeds.flatMap((feed) => {
     const pattern = patterns.find((each) => isOfPattern(feed.name, each));
     const isLate = newestMs - Date.parse(feed.droppedAt) > quietAfterDays * dayMs;
-    if (coming.has(feed.name) || (pattern === undefined && !isLate)) return [];
-    return [{ ...feed, ...(pattern !== undefined && { pattern }) }];
+    const overMs = Date.now() - Date.parse(feed.droppedAt);
+    const { usualHours } = feed;
+    const isOverdue =
+      pattern === undefined && usualHours !== undefined && overMs > Math.max(26, 2 * usualHours) * hourMs;
+    if (coming.has(feed.name) || (pattern === undefined && !isLate && !isOverdue)) return [];
+    return [
+      { ...feed, ...(pattern !== undefined && { pattern }), ...(isOverdue && { isOverdue: true as const }) },
+    ];
   });
 };
 

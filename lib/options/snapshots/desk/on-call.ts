@@ -1,6 +1,6 @@
 import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
 import type { ReadOnCall } from '../../../option.ts';
-import { feedOf } from '../request.ts';
+import { feedOf } from '../feed.ts';
 import { listUnaccepted } from '../state/unaccepted.ts';
 import { readFeeds } from './feeds.ts';
 import { listPassed } from './passed.ts';
@@ -23,10 +23,10 @@ export const readOnCall: ReadOnCall = async (target, signal) => {
     arrivalsMs[feed] = Math.max(arrivalsMs[feed] ?? 0, Date.parse(at) || 0);
   };
   for (const { name, droppedAt } of feeds) arrived(name, droppedAt);
-  for (const { key, putAt, isEnd } of put) if (!isEnd) arrived(feedOf(key), putAt);
+  for (const each of put) if (!each.isEnd && each.is !== 'ignored') arrived(feedOf(each), each.putAt);
   return {
     decisions: {
-      // While one waits, all that were put later wait behind it.
+      // While one waits, what was put later of its feed waits behind it.
       exports: undecided === 0 ? 0 : undecided + waiting.length,
       'user-names': passed.length,
     },

@@ -1,4 +1,4 @@
-import { quotedName, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { quotedName, quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
 import { rowsOf } from '../../../runtime/files/tables/table.ts';
 import { cellMacros } from '../compare/wanted.ts';
 import type { Package } from '../package/package.ts';
@@ -11,9 +11,12 @@ type Looked = {
   /** Columns of few values, which are counted. */
   values?: readonly string[];
   dates?: readonly string[];
+  /** Columns that only templates of names use. */
+  links?: readonly string[];
 };
 
 const looked = {
+  orgs: { columns: ['sourcedId', 'name', 'identifier'] },
   academicSessions: {
     columns: ['sourcedId', 'title', 'startDate', 'endDate'],
     dates: ['startDate', 'endDate'],
@@ -21,7 +24,7 @@ const looked = {
   courses: { columns: ['sourcedId', 'status', 'title', 'courseCode'], values: ['status'] },
   classes: {
     columns: ['sourcedId', 'status', 'title', 'classCode', 'courseSourcedId'],
-    values: ['status'],
+    ...{ values: ['status'], links: ['schoolSourcedId', 'termSourcedIds'] },
   },
   users: {
     columns: ['sourcedId', 'status', 'username', 'identifier', 'email', 'role'],
@@ -104,9 +107,9 @@ export const readFacts = async (
   { given, sets }: { given: Package; sets: SetEngine },
   name: LookedFile,
 ): Promise<FileFacts> => {
-  const { columns, values = [], dates = [] }: Looked = looked[name];
+  const { columns, values = [], dates = [], links = [] }: Looked = looked[name];
   const table = await given.read(name);
-  const names = Object.fromEntries(columns.map((column) => [column, column]));
+  const names = Object.fromEntries([...columns, ...links].map((column) => [column, column]));
   await sets.run(`CREATE TABLE ${quotedName(name)} AS ${rowsOf(table, names)}`, [table.path]);
   const has = (column: string): boolean => table.at(column) >= 0;
   return {
@@ -197,7 +200,7 @@ const formOf = ([form, rows, example, least, most, dayFirst, monthFirst, ...days
   return told(`${dayForm} or ${monthForm}`, [], 'unknown');
 };
 
-/** A column that may name org units or users. */
+/** A column, or a template over several, that may name org units or users. */
 export type Candidate = {
   file: 'classes.csv' | 'users.csv' | 'courses.csv';
   column: string;
@@ -209,6 +212,8 @@ export type Candidate = {
   doubles: number;
   /** Some of its values, spread over the file. */
   samples: string[];
+  /** It is tried because no column tells all classes apart; by the character between its parts, the usual one first. */
+  isTemplate?: true;
 };
 
 const maxSamples = 40;
@@ -236,7 +241,7 @@ const candidatesOf: readonly [file: Candidate['file'], column: string, values: s
 ];
 
 /** The columns of the files that may name org units and users. The code of a course counts once for each of its classes. */
-export const candidatesIn = (
+export const candidatesIn = async (
   sets: SetEngine,
   facts: Partial<Record<LookedFile, FileFacts>>,
 ): Promise<Candidate[]> => {
@@ -248,16 +253,79 @@ export const candidatesIn = (
     ([file, column]) =>
       has(file, column) && (file !== 'courses.csv' || has('classes.csv', 'courseSourcedId')),
   );
-  return all(there, async ([file, column, values]) => {
-    const counted = await sets.row<[number, number, number]>(
-      `SELECT coalesce(sum(n) FILTER (WHERE x <> ''), 0)::BIGINT, coalesce(sum(n) FILTER (WHERE x = ''), 0)::BIGINT,
+  const candidates = await all(there, (each) => countedOf(sets, each));
+  const isApart = ({ file, filled, empty, doubles }: Candidate): boolean =>
+    file === 'classes.csv' && filled > 0 && empty + doubles === 0;
+  // A record's own id is seldom what the platform has.
+  if (candidates.some((each) => isApart(each) && each.column === 'classCode')) return candidates;
+  const templates = templatesOf(facts).filter(([, ...files]) =>
+    files.every((file) => (facts[file]?.rows ?? 0) > 0),
+  );
+  const tried = await all(templates, async ([template]) => ({
+    ...(await countedOf(sets, ['classes.csv', template, valuesOf(template)])),
+    isTemplate: true as const,
+  }));
+  return [...candidates, ...tried.filter(isApart)];
+};
+
+type Facts = Partial<Record<LookedFile, FileFacts>>;
+
+const between = ['-', '.', '_', ' ', ''];
+
+/** Names of two parts, of which one is likely to be a code, and the files that they need. */
+const templatesOf = (facts: Facts): [template: string, ...files: LookedFile[]][] =>
+  between.flatMap((sign): [string, ...LookedFile[]][] => {
+    const hasCode = facts.classes?.missing.includes('classCode') === false;
+    const schools: string[] = ['school.identifier', 'school.name'].filter(
+      (each) => facts.orgs?.missing.includes(each.slice(7)) === false,
+    );
+    const codes: [string, ...LookedFile[]][] = [
+      ...(hasCode ? [['classCode'] as [string]] : []),
+      ['course.courseCode', 'courses'],
+    ];
+    return codes.flatMap(([code, ...files]) => [
+      ...schools.map((school): [string, ...LookedFile[]] => [
+        `{${school}}${sign}{${code}}`,
+        'orgs',
+        ...files,
+      ]),
+      [`{${code}}${sign}{term.title}`, 'academicSessions', ...files],
+      [`{term.title}${sign}{${code}}`, 'academicSessions', ...files],
+    ]);
+  });
+
+const linkedTables = {
+  course: `(SELECT trimmed(sourcedId) AS id, min(courseCode) AS "courseCode" FROM courses GROUP BY id) course ON course.id = trimmed(c.courseSourcedId)`,
+  school: `(SELECT trimmed(sourcedId) AS id, min(name) AS name, min(identifier) AS identifier FROM orgs GROUP BY id) school ON school.id = trimmed(c.schoolSourcedId)`,
+  term: `(SELECT trimmed(sourcedId) AS id, min(title) AS title FROM academicSessions GROUP BY id) term ON term.id = trimmed(c.termSourcedIds)`,
+};
+
+/** A statement that gives the names by a template, as an import makes them. */
+const valuesOf = (template: string): string => {
+  const parts = template.split(/\{([^}]*)\}/);
+  const cells = parts.flatMap((part, at) =>
+    at % 2 === 1 ? [`trimmed(${part.includes('.') ? part : `c.${part}`})`] : [],
+  );
+  const joins = Object.entries(linkedTables).flatMap(([row, join]) =>
+    template.includes(`{${row}.`) ? [`LEFT JOIN ${join}`] : [],
+  );
+  const pieces = parts.map((part, at) => (at % 2 === 1 ? cells[(at - 1) / 2] : quotedText(part)));
+  return `SELECT CASE WHEN ${cells.map((cell) => `${cell} = ''`).join(' OR ')} THEN '' ELSE ${pieces.join(' || ')} END AS x
+    FROM classes c ${joins.join(' ')} WHERE ${isActive('c.status')}`;
+};
+
+const countedOf = async (
+  sets: SetEngine,
+  [file, column, values]: readonly [file: Candidate['file'], column: string, values: string],
+): Promise<Candidate> => {
+  const counted = await sets.row<[number, number, number]>(
+    `SELECT coalesce(sum(n) FILTER (WHERE x <> ''), 0)::BIGINT, coalesce(sum(n) FILTER (WHERE x = ''), 0)::BIGINT,
          coalesce(sum(n) FILTER (WHERE x <> '' AND n > 1), 0)::BIGINT
        FROM (SELECT x, count(*) AS n FROM (${values}) GROUP BY x)`,
-    );
-    const sampled = `SELECT x FROM (${values}) WHERE x <> '' AND length(x) <= 255 GROUP BY x ORDER BY md5(x) LIMIT ${maxSamples}`;
-    const samples = (await sets.all<[string]>(sampled)).map(([value]) => value);
-    const [filled = 0, empty = 0, doubles = 0] = counted ?? [];
-    const setting = file === 'courses.csv' ? `{course.${column}}` : column;
-    return { file, column, setting, filled, empty, doubles, samples };
-  });
+  );
+  const sampled = `SELECT x FROM (${values}) WHERE x <> '' AND length(x) <= 255 GROUP BY x ORDER BY md5(x) LIMIT ${maxSamples}`;
+  const samples = (await sets.all<[string]>(sampled)).map(([value]) => value);
+  const [filled = 0, empty = 0, doubles = 0] = counted ?? [];
+  const setting = file === 'courses.csv' ? `{course.${column}}` : column;
+  return { file, column, setting, filled, empty, doubles, samples };
 };

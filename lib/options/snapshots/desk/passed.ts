@@ -13,6 +13,7 @@ import {
   acceptedNamesPrefix,
   isSame,
   type PassedName,
+  passedFeedsPrefix,
   passedIn,
   passedKey,
   readAcceptedNames,
@@ -23,9 +24,14 @@ type Open = { field: UserField; names: PassedName[] };
 /** Names that passed and that no operator has accepted. @throws AccessDenied if that cannot be read. */
 const readOpen = async (target: Target, signal: AbortSignal): Promise<Open | undefined> => {
   const { jsonIfAny, namesUnder } = await reviewBucketOf(target);
-  const passed = passedIn(await jsonIfAny(passedKey));
-  if (passed === undefined || passed.names.length === 0) return passed;
-  const { field, names } = passed;
+  const keys = [passedKey, ...(await namesUnder(passedFeedsPrefix, signal))];
+  const found = (await Promise.all(keys.map(jsonIfAny))).flatMap((json) => passedIn(json) ?? []);
+  const [first] = found;
+  if (first === undefined) return undefined;
+  // The settings name users in one way.
+  const { field } = first;
+  const names = found.flatMap((each) => (each.field === field ? each.names : []));
+  if (names.length === 0) return { field, names };
   const acceptances = await readAcceptedNames(await namesUnder(acceptedNamesPrefix, signal), jsonIfAny);
   const accepted = Map.groupBy(
     acceptances.filter((each) => each.field === field).flatMap((each) => each.names),

@@ -8,7 +8,7 @@ import { tableRows } from '../../../runtime/files/tables/table.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import { linesIn } from '../../../stage/lines.ts';
 import type { Target } from '../../../stage/target.ts';
-import { zipFeed } from '../request.ts';
+import { feedOf, zipFeed } from '../feed.ts';
 import {
   acceptedKeyOf,
   type Counts,
@@ -59,8 +59,8 @@ const recordIn = async ({ textIfAny }: ReviewBucket, id: string): Promise<Snapsh
   snapshotRecord.safeParse(jsonIn((await textIfAny(recordKey(id))) ?? '')).data;
 
 /** The snapshot with which a file of this key is compared. */
-const acceptedIn = async ({ textIfAny }: ReviewBucket, key: string): Promise<string | undefined> => {
-  const { id } = Object(jsonIn((await textIfAny(acceptedKeyOf(key))) ?? '') ?? {}) as { id?: unknown };
+const acceptedIn = async ({ textIfAny }: ReviewBucket, feed: string): Promise<string | undefined> => {
+  const { id } = Object(jsonIn((await textIfAny(acceptedKeyOf(feed))) ?? '') ?? {}) as { id?: unknown };
   return typeof id === 'string' ? id : undefined;
 };
 
@@ -138,7 +138,7 @@ export const showSnapshot = async (
   const record = await readSnapshot(target, given, signal);
   const bucket = await reviewBucketOf(target);
   const [accepted, body, proposed] = await Promise.all([
-    acceptedIn(bucket, record.key),
+    acceptedIn(bucket, feedOf(record)),
     bucket.openIfAny(reportKey(record.id)),
     withRemoved(target, record),
   ]);

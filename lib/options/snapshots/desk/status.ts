@@ -3,6 +3,7 @@ import type { OptionStatus } from '../../../desk/views/status.ts';
 import { type Block, section, stepOf, text, type View } from '../../../desk/views/view.ts';
 import type { StatusPart } from '../../../option.ts';
 import type { PassedName } from '../state/passed-names.ts';
+import type { QuietFeed } from './feeds.ts';
 import { listPassed } from './passed.ts';
 import { type OpenSnapshots, openSnapshots } from './read.ts';
 import type { WaitingFile } from './unaccepted.ts';
@@ -23,7 +24,7 @@ export const snapshotStatus = (
   passed: PassedName[] | undefined,
 ): OptionStatus => {
   const { snapshots = [], waiting = [], troubled = [], quietFeeds = [] } = open ?? {};
-  const isHolding = ({ heldBack }: { heldBack: number }): boolean => heldBack > 0;
+  const isHolding = ({ heldBack, isOverdue }: QuietFeed): boolean => heldBack > 0 || isOverdue === true;
   const late = quietFeeds.filter((feed) => !isHolding(feed));
   return {
     facts: {

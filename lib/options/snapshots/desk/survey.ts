@@ -74,7 +74,7 @@ export const surveyPackage = async (
     const looking = await look(file, { folder, signal, onProgress: (share) => onProgress?.(share / 2) });
     const { roles, dateForms, candidates, ...facts } = looking;
     const asked = crosswalk && (await ask(candidates, crosswalk));
-    const known = asked?.candidates ?? candidates;
+    const known = usefulOf(asked?.candidates ?? candidates);
     const proposal = proposalOf({ candidates: known, roles, dateForms });
     const tried = await tryImport(file, {
       ...{ folder, proposal, integrations, onProgress: (share) => onProgress?.(0.5 + share / 2) },
@@ -85,6 +85,14 @@ export const surveyPackage = async (
       ...{ trial: 'blocked' in tried ? undefined : tried, proposal, settings: settingsOf(proposal) },
     };
   });
+};
+
+/** Of the templates that tell all classes apart, those that the platform knows, or the first one. */
+const usefulOf = (candidates: readonly KnownCandidate[]): KnownCandidate[] => {
+  const templates = candidates.filter(({ isTemplate }) => isTemplate);
+  const known = templates.filter((each) => (each.known?.orgUnitCode ?? 0) > 0);
+  const useful = known.length > 0 ? known : templates.slice(0, 1);
+  return candidates.filter((each) => !each.isTemplate || useful.includes(each));
 };
 
 type Looking = { folder: string; signal: AbortSignal | undefined; onProgress: OnProgress };

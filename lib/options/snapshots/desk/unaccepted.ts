@@ -3,18 +3,21 @@ import { errorName } from '../../../runtime/aws/error.ts';
 import { runningExecutions } from '../../../runtime/jobs/older-executions.ts';
 import { lambdaOf } from '../../../stage/lambda-client.ts';
 import type { Target } from '../../../stage/target.ts';
-import { isOfName, listUnaccepted, nameOf, type Unaccepted } from '../state/unaccepted.ts';
+import { byPut, isOfFeed, listUnaccepted, nameOf, type Unaccepted } from '../state/unaccepted.ts';
 
 /** A file that was put and is not imported yet, because another is. */
-export type WaitingFile = Pick<Unaccepted, 'key' | 'versionId' | 'sizeBytes' | 'putAt' | 'isEnd'> & {
+export type WaitingFile = Pick<Unaccepted, 'key' | 'feed' | 'versionId' | 'sizeBytes' | 'putAt' | 'isEnd'> & {
   /** What is being imported, by its snapshot's id, or by its key and when it was put; undefined: unknown. */
   behind?: string;
 };
 
 /** An import that a person must see to, until a later one of the same name is accepted well. */
-export type TroubledImport = Pick<Unaccepted, 'key' | 'versionId' | 'putAt' | 'id' | 'isEnd'> & {
-  /** `undecided`: nobody decided in time. `refused`: it is accepted, but most rows of a file were refused. `cut off`: it left no result. */
-  is: 'failed' | 'undecided' | 'refused' | 'cut off';
+export type TroubledImport = Pick<Unaccepted, 'key' | 'feed' | 'versionId' | 'putAt' | 'id' | 'isEnd'> & {
+  /**
+   * `undecided`: nobody decided in time. `refused`: it is accepted, but most rows of a file were refused. `cut off`: it left no result.
+   * `ignored`: it is no snapshot by its name.
+   */
+  is: 'failed' | 'undecided' | 'refused' | 'cut off' | 'ignored';
   why?: string | undefined;
 };
 
@@ -27,18 +30,31 @@ export const readUnacceptedFiles = async (target: Target, signal: AbortSignal): 
     keysUnder: (prefix) => bucket.namesUnder(prefix, signal),
     readJsonIfAny: bucket.jsonIfAny,
   });
-  const open = all.filter(({ is }) => is === 'waiting' || is === 'at work');
+  const open = all.filter(({ is }) => isOpen(is));
   const running = open.length === 0 ? [] : await runningImports(target);
   const isRunning = ({ execution = '' }: Unaccepted) => running === undefined || running.includes(execution);
   const atWork = open.find((each) => each.is === 'at work' && isRunning(each));
   return {
     waiting: open
       .filter((each) => each.is === 'waiting' && isRunning(each))
-      .map(({ key, versionId, sizeBytes, putAt, isEnd }) => ({
-        ...{ key, ...(versionId !== undefined && { versionId }), sizeBytes, putAt },
-        ...(isEnd && { isEnd }),
-        ...(atWork && { behind: nameOf(atWork) }),
-      })),
+      .map((each) => {
+        const { key, feed, versionId, sizeBytes, putAt, isEnd } = each;
+        const held = open.find(
+          (other) => other.is === 'held' && isOfFeed(other, each) && byPut(other, each) < 0,
+        );
+        const behind = held ?? atWork;
+        return {
+          ...{
+            key,
+            ...(feed !== undefined && { feed }),
+            ...(versionId !== undefined && { versionId }),
+            sizeBytes,
+            putAt,
+          },
+          ...(isEnd && { isEnd }),
+          ...(behind && { behind: nameOf(behind) }),
+        };
+      }),
     troubled: troubledOf({ all, isRunning }),
   };
 };
@@ -60,22 +76,35 @@ const runningImports = async (target: Target): Promise<string[] | undefined> => 
 
 type Looked = { all: readonly Unaccepted[]; isRunning(entry: Unaccepted): boolean };
 
-/** The last of each name, the latest first. */
+const isOpen = (is: Unaccepted['is']): boolean => is === 'waiting' || is === 'at work' || is === 'held';
+const isTrouble = (is: string): is is TroubledImport['is'] =>
+  ['failed', 'undecided', 'refused', 'cut off', 'ignored'].includes(is);
+
+/** Nothing tells that such a file was seen to, unless it comes with another ending. */
+const ignoredMs = 7 * 86_400_000;
+
+/** The last of each feed, the latest first. */
 const troubledOf = ({ all, isRunning }: Looked): TroubledImport[] => {
   const troubled = all.flatMap((entry): TroubledImport[] => {
-    const { key, versionId, putAt, id, why, isEnd } = entry;
+    const { key, feed, versionId, putAt, id, why, isEnd } = entry;
     if (entry.isFollowed) return [];
-    const isOpen = entry.is === 'waiting' || entry.is === 'at work';
-    const is = isOpen && !isRunning(entry) ? 'cut off' : entry.is;
-    if (is !== 'failed' && is !== 'undecided' && is !== 'refused' && is !== 'cut off') return [];
+    const is = isOpen(entry.is) && !isRunning(entry) ? 'cut off' : entry.is;
+    if (is === 'ignored' && Date.now() - Date.parse(putAt) > ignoredMs) return [];
+    if (!isTrouble(is)) return [];
     return [
       {
-        ...{ key, ...(versionId !== undefined && { versionId }), putAt, ...(id !== undefined && { id }) },
+        ...{
+          key,
+          ...(feed !== undefined && { feed }),
+          ...(versionId !== undefined && { versionId }),
+          putAt,
+          ...(id !== undefined && { id }),
+        },
         ...{ is, why, ...(isEnd && { isEnd }) },
       },
     ];
   });
   return troubled
-    .filter((one, at) => !troubled.slice(at + 1).some((other) => isOfName(one, other)))
+    .filter((one, at) => !troubled.slice(at + 1).some((other) => isOfFeed(one, other)))
     .reverse();
 };

@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
 import { cellsIn, readTable } from '../../../runtime/files/tables/table.ts';
 import type { Mode } from '../compare/comparison.ts';
+import { isTable } from '../feed.ts';
 import { UnusableSnapshot } from '../unusable.ts';
+import { formatOf, isOfOneRoster } from './formats.ts';
 import type { Files } from './zip.ts';
 
 /** The files of OneRoster whose rows are compared. */
@@ -33,14 +35,52 @@ export const manifestOf = async (files: Files, folder: string): Promise<Manifest
   const main = fileNames.map((name) => [name, modeOf(name, { files, properties, isDelta })] as const);
   if (main.every(([, mode]) => mode === 'absent'))
     throw new UnusableSnapshot(
-      `The zip has none of ${fileNames.map((name) => `${name}.csv`).join(', ')}. Put these files at the top of the zip, or in one folder. If your system writes other CSV files, import each by itself, with a mapping`,
+      (await otherFormatIn(files)) ??
+        `The zip has none of ${fileNames.map((name) => `${name}.csv`).join(', ')}. Put these files at the top of the zip, or in one folder. If your system writes other CSV files, import each by itself, with a mapping`,
     );
+  if (version === undefined) await refuseOthers(files, main);
   const further = furtherNames.map((name) => {
     const isHere = files.has(`${name}.csv`);
     const isPart = properties.get(`file.${name.toLowerCase()}`)?.toLowerCase() === 'delta';
     return [name, !isHere ? 'absent' : isPart ? 'delta' : 'bulk'] as const;
   });
   return { version, modes: Object.fromEntries([...main, ...further]) as Modes };
+};
+
+/** The cells of the first row of a file. */
+export const firstRowOf = async (files: Files, name: string): Promise<string[]> => {
+  for await (const piece of files.open(name)) {
+    const [header = ''] = piece
+      .toString('utf8')
+      .replace(/^\uFEFF/, '')
+      .split(/[\r\n]/);
+    return header.split(delimiterOf(header)).map((cell) => cell.trim().replace(/^"|"$/g, ''));
+  }
+  return [];
+};
+
+const importEach =
+  'Import each of its tables about enrollments by itself, with a mapping: `sis-relay snapshots diff` proposes one';
+
+/** Why it cannot be imported, if its tables are of another format that is known. */
+const otherFormatIn = async (files: Files): Promise<string | undefined> => {
+  for (const name of files.names.filter(isTable)) {
+    const format = formatOf(await firstRowOf(files, name));
+    if (format !== undefined)
+      return `The zip is not OneRoster: ${name} is a table of ${format}. ${importEach}`;
+  }
+  return undefined;
+};
+
+/** Without a manifest, other systems' files may have the names of OneRoster's. */
+const refuseOthers = async (files: Files, main: readonly (readonly [FileName, Mode])[]): Promise<void> => {
+  const here = main.flatMap(([name, mode]) => (mode === 'absent' ? [] : [`${name}.csv`]));
+  const headers = await Promise.all(here.map((name) => firstRowOf(files, name)));
+  if (headers.some((columns) => isOfOneRoster(columns) || columns.length === 0)) return;
+  throw new UnusableSnapshot(
+    (await otherFormatIn(files)) ??
+      `The zip is not OneRoster: none of ${here.join(', ')} has ids by the names of that, such as sourcedId. ${importEach}`,
+  );
 };
 
 type Given = { files: Files; properties: ReadonlyMap<string, string>; isDelta: boolean };

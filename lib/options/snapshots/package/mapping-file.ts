@@ -1,5 +1,5 @@
 import { type MappedMessage, type Mapping, readMapping } from '../../../delivery/mapping/mapping.ts';
-import { fileNameOf } from '../request.ts';
+import { fileNameOf } from '../feed.ts';
 import type { SnapshotServices } from '../services.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { settingsKey } from './settings-file.ts';
@@ -9,30 +9,32 @@ export type SnapshotMapping = Omit<Mapping, 'messages'> & {
   messages: readonly (MappedMessage & { key: readonly string[] })[];
 };
 
-/** The keys of a table's mapping: its own, and that of all tables. Producers may write tables, but not to this folder. */
-export const mappingKeysOf = (key: string): [own: string, ofAll: string] => [
-  `snapshot-mappings/${fileNameOf(key).replace(/\.csv$/i, '')}.json`,
-  'snapshot-mapping.json',
-];
+/** The keys of a table's mapping: that of its feed, of its name in any folder, and of all tables. The first counts. Producers may write tables, but not to this folder. */
+export const mappingOfAll = 'snapshot-mapping.json';
+
+export const mappingKeysOf = (feed: string): [own: string, ...ofMore: string[]] => {
+  const named = [...new Set([feed, fileNameOf(feed)])];
+  const [own = '', ...others] = named.map((name) => `snapshot-mappings/${name.replace(/\.csv$/i, '')}.json`);
+  return [own, ...others, mappingOfAll];
+};
 
 /** A message is identified by one character, in the state and in the ids of its events. */
 const maxMessages = 36;
 
 export const mappingFor = async (
-  key: string,
+  feed: string,
   { store, integrations, functions }: Mapped,
 ): Promise<SnapshotMapping> => {
-  const [own, ofAll] = mappingKeysOf(key);
-  const ownText = await store.textIfAny(own);
-  const text = ownText ?? (await store.textIfAny(ofAll));
+  const keys = mappingKeysOf(feed);
+  let [place, text]: [string | undefined, string | undefined] = [undefined, undefined];
+  for (const key of keys) if (text === undefined) [place, text] = [key, await store.textIfAny(key)];
   if (text === undefined)
     throw new UnusableSnapshot(
-      `There is no mapping for the columns of ${fileNameOf(key)}. Put one at ${own}, or at ${ofAll} for all tables`,
+      `There is no mapping for the columns of ${feed}. Put one at ${keys[0]}, or at ${keys.at(-1)} for all tables`,
     );
   const read = readMapping(text, integrations);
   const problems = 'problems' in read ? read.problems : problemsOf(read.mapping, functions);
   if ('mapping' in read && problems.length === 0) return read.mapping as SnapshotMapping;
-  const place = ownText === undefined ? ofAll : own;
   throw new UnusableSnapshot(`${place} cannot be used for a snapshot: ${problems.join('; ')}`);
 };
 

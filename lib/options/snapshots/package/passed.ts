@@ -4,7 +4,7 @@ import {
   acceptedNamesPrefix,
   type PassedNames,
   passedIn,
-  passedKey,
+  passedKeyOf,
   readAcceptedNames,
 } from '../state/passed-names.ts';
 
@@ -44,12 +44,12 @@ type Found = [
 
 /** The names of `passed`, with what the last export told of them: since when, and what a delta leaves out. */
 export const passedNamesOf = async (
-  { sets, store, settings, droppedMs }: Comparison,
+  { sets, store, settings, droppedMs, feed }: Comparison,
   modes: Record<'enrollments' | 'results', Mode>,
 ): Promise<PassedNames> => {
   const { field } = settings.user;
   if (!(await hasRows(sets, 'passed'))) return { field, names: [] };
-  const before = passedIn(await store.readJsonIfAny(passedKey));
+  const before = passedIn(await store.readJsonIfAny(passedKeyOf(feed)));
   const known = new Map(
     before?.field === field
       ? before.names.map((each) => [JSON.stringify([each.name, each.userId, each.record]), each])

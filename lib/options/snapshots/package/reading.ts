@@ -54,7 +54,7 @@ export const openFile = async (
 ): Promise<Table | undefined> => {
   const table = await tables[name];
   if (table === undefined) return undefined;
-  read[name] = { columns: table.columns, rows: table.rows };
+  read[name] = { columns: table.columns, rows: table.rows, used: table.used };
   addRows(comparison, `${name}.csv`, { fate: 'refused', count: table.damaged.length });
   await addDamaged(comparison, { file: `${name}.csv`, kindName: name, table });
   return table;

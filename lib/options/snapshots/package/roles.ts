@@ -32,7 +32,7 @@ export const addUserRoles = async (
     await addReadRows(comparison, 'roles', roles);
     await viewRows(sets, roles, { columns: roleColumns });
     await sets.run(sql('read_roles'));
-  } else if (users && users.at('role') >= 0) {
+  } else if (users) {
     await viewRows(sets, users, { columns: { id: 'sourcedId', role: 'role' } });
     await sets.run(sql('read_roles_of_users'));
   }

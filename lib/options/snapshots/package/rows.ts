@@ -83,6 +83,7 @@ const refusedFates: readonly RowFate[] = [
   'unknownRole',
   'withoutRole',
   'notInPackage',
+  'refusedWith',
   'withoutName',
   'withoutMaximum',
   'twoReadings',
@@ -90,12 +91,17 @@ const refusedFates: readonly RowFate[] = [
 ];
 
 /** Which files had more than half of their rows refused, as in `of 20 rows of enrollments.csv, 11 were refused`; undefined: none. */
-export const mostlyRefused = ({ rows = {} }: Pick<SnapshotRecord, 'rows'>): string | undefined => {
+export const mostlyRefused = (
+  { rows = {} }: Pick<SnapshotRecord, 'rows'>,
+  atLeast = 1,
+): string | undefined => {
   const sumOf = (counts: RowCounts, fates: readonly RowFate[]): number =>
     fates.reduce((sum, fate) => sum + (counts[fate] ?? 0), 0);
   const told = Object.entries(rows).flatMap(([file, counts]) => {
     const [refused, all] = [sumOf(counts, refusedFates), sumOf(counts, rowFates)];
-    return refused > all / 2 ? [`of ${all} rows of ${file}, ${refused} were refused`] : [];
+    return refused >= atLeast && refused > all / 2
+      ? [`of ${all} rows of ${file}, ${refused} were refused`]
+      : [];
   });
   return told.length === 0 ? undefined : told.join('; ');
 };
@@ -115,6 +121,7 @@ const words: Record<RowFate, string> = {
   unknownRole: 'with a role that the settings do not name',
   withoutRole: 'without a role',
   notInPackage: 'whose class, user or line item is not in the package',
+  refusedWith: 'whose class, user or line item was refused',
   withoutName: 'whose class or user has no name for the platform',
   namePassed: 'whose user name was another record’s',
   withoutMaximum: 'without a maximum',
@@ -136,6 +143,8 @@ const steps: Partial<Record<RowFate, string>> = {
   withoutRole: 'Export the column role of enrollments.csv, or roles.csv with roles that hold today.',
   notInPackage:
     'Export all classes, users and line items that other files name. A refused row is read again once a bulk file or a delta has it.',
+  refusedWith:
+    'Correct the rows that these name. For titles that repeat, or have signs that the platform refuses, set "lineItemName" in snapshot-settings.json.',
   withoutName:
     'Fill the column of their names, or name another one under "orgUnitCode" or "user" in snapshot-settings.json.',
   namePassed:

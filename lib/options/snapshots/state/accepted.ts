@@ -21,6 +21,8 @@ export type FileRead = {
   /** As the file writes them. */
   columns: string[];
   rows: number;
+  /** In lower case: the columns that the import reads, whether or not the file has them. */
+  used: ReadonlySet<string>;
 };
 
 /** Illegible rows may mean any resource. */

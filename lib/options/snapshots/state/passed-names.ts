@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { JobStore } from '../../../runtime/jobs/store.ts';
+import { zipFeed } from '../feed.ts';
 import { userField } from '../package/settings-file.ts';
-import { recordsPrefix } from './record.ts';
+import { inOneName, recordsPrefix } from './record.ts';
 
 const userId = z.number().int().positive();
 
@@ -29,7 +30,10 @@ export type PassedNames = z.output<typeof passedNames>;
  * User names that passed to another record of the SIS while the crosswalk still gives the former one's account, by the last export that
  * was compared, whether or not it is accepted.
  */
+export const passedKeyOf = (feed: string): string =>
+  feed === zipFeed ? passedKey : `${passedFeedsPrefix}${inOneName(feed)}.json`;
 export const passedKey = `${recordsPrefix}passed.json`;
+export const passedFeedsPrefix = `${recordsPrefix}passed/`;
 
 /** Undefined: no export was compared yet. */
 export const passedIn = (json: unknown): PassedNames | undefined => passedNames.safeParse(json).data;

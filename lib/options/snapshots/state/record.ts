@@ -1,18 +1,25 @@
 import * as z from 'zod';
-import { fileNameOf, isTable } from '../request.ts';
+import { zipFeed } from '../feed.ts';
 
 /** The prefix of snapshots' records: outside of the prefix whose files start the import. */
 export const recordsPrefix = 'snapshot-records/';
 export const recordKey = (id: string): string => `${recordsPrefix}${id}/record.json`;
-/** `{ id }` of the last accepted zip. */
+/** `{ id }` of the last accepted zip that no folder and no pattern tells from others. */
 export const acceptedKey = `${recordsPrefix}accepted.json`;
-export const acceptedTablesPrefix = `${recordsPrefix}accepted/`;
-/** The same for what a file is compared with: a table with the last one of its own name, a zip with the last zip. */
-export const acceptedKeyOf = (key: string): string =>
-  isTable(key) ? `${acceptedTablesPrefix}${fileNameOf(key)}.json` : acceptedKey;
+export const acceptedFeedsPrefix = `${recordsPrefix}accepted/`;
+/** The same for what a file is compared with, by its feed. */
+export const acceptedKeyOf = (feed: string): string =>
+  feed === zipFeed ? acceptedKey : `${acceptedFeedsPrefix}${inOneName(feed)}.json`;
+/** A folder of the feed is no folder of the record. */
+export const inOneName = (feed: string): string => feed.replaceAll('/', '%2F');
+/** Of an object that says what was accepted last. */
+export const feedOfAccepted = (key: string): string =>
+  key === acceptedKey
+    ? zipFeed
+    : key.slice(acceptedFeedsPrefix.length, -'.json'.length).replaceAll('%2F', '/');
 /** When a feed was ended last: what was sent then is older than what is sent later. */
 export const lastEndKey = `${recordsPrefix}last-end.json`;
-export const lastEnd = z.object({ id: z.string() });
+export const lastEnd = z.object({ id: z.string(), sentMs: z.number().optional() });
 /** Rows that were refused: file, line, column, problem. */
 export const reportKey = (id: string): string => `${recordsPrefix}${id}/report.csv`;
 
@@ -37,6 +44,8 @@ export const acceptedSnapshot = z.object({
   holds: z.literal('tables'),
   /** It is still being sent: its rest is sent before anything else. */
   sending: z.literal(true).optional(),
+  /** The time of its messages, if that is later than when it was put, as other files were accepted meanwhile. */
+  sentMs: z.number().optional(),
   /** The latest time of a change that a row of any accepted file gave. */
   saidMs: z.number().optional(),
   /** The accepted snapshots, of whatever content, the last one at the end: the same content again would take back what others changed. */
@@ -96,6 +105,8 @@ export const rowFates = [
   'unknownRole',
   'withoutRole',
   'notInPackage',
+  /** The row of its class, user or line item was refused. */
+  'refusedWith',
   'withoutName',
   /** Its user name was another record's, and the crosswalk still gives that one's account. */
   'namePassed',
@@ -130,7 +141,8 @@ export type Ending = z.output<typeof ending>;
 export const decision = z.object({
   by: z.string(),
   at: z.string(),
-  decision: z.enum(['approved', 'rejected']),
+  /** `superseded`: a later whole file of its feed takes its place. */
+  decision: z.enum(['approved', 'rejected', 'superseded']),
   reason: z.string().optional(),
 });
 export type Decision = z.output<typeof decision>;
@@ -140,6 +152,8 @@ export const snapshotRecord = z.object({
   /** `20261123T020000Z-0a1b2c3d`: when the file was dropped, and the first 8 hex digits of its SHA-256 (of a table, of that and its name). */
   id: z.string().regex(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/),
   key: z.string(),
+  /** Undefined: a version before 1.1 wrote it. */
+  feed: z.string().optional(),
   /** Undefined: the bucket keeps no versions. */
   versionId: z.string().optional(),
   state: z.enum([

@@ -9,8 +9,8 @@ import { viewsOfState } from './state-rows.ts';
 
 /**
  * A statement that gives kind and data, as JSON, of everything that a snapshot currently states. It excludes what has not begun or
- * is not graded yet, what was refused and never accepted, and rows of a table for which it is unknown what was sent last. The
- * engine has room for one zip, and any number of tables.
+ * is not graded yet, what was refused and never accepted, and rows of a table for which it is unknown what was sent last. Run it
+ * before the next one is made.
  */
 export const dataOfSnapshot = async (
   snapshot: SnapshotNow,

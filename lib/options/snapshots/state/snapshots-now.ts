@@ -1,12 +1,12 @@
 import type { JobStore } from '../../../runtime/jobs/store.ts';
+import { isTable, zipFeed } from '../feed.ts';
 import { type UserField, userField } from '../package/settings-file.ts';
-import { zipFeed } from '../request.ts';
+import { acceptedKeys } from './accepted-snapshot.ts';
 import {
   type AcceptedSnapshot,
-  acceptedKey,
   acceptedSnapshot,
-  acceptedTablesPrefix,
   droppedMsOf,
+  feedOfAccepted,
   kindOf,
   stateKey,
 } from './record.ts';
@@ -41,26 +41,23 @@ const kindsOfZip = new Map<string, string>([
 /** The snapshots that are currently valid: the last zip and the last table of each name, the latest first. */
 export const snapshotsNow = async (store: Store): Promise<SnapshotNow[]> => {
   const snapshots: SnapshotNow[] = [];
-  for (const key of [acceptedKey, ...(await store.keysUnder(acceptedTablesPrefix))]) {
+  for (const key of await acceptedKeys(store)) {
     const json = await store.readJsonIfAny(key);
     if (json === undefined) continue;
     const accepted = acceptedSnapshot.parse(json);
-    const { id, by, sending } = accepted;
+    const { id, by, sending, sentMs = droppedMsOf(id) } = accepted;
     if ((await store.etagOf(stateKey(accepted.id))) === undefined) continue;
-    const isZip = key === acceptedKey;
+    const feed = feedOfAccepted(key);
+    const isZip = !isTable(feed);
     snapshots.push({
-      ...{ id, acceptedKey: key, droppedMs: droppedMsOf(id), isSending: sending === true },
-      ...(isZip
-        ? { name: 'the export of OneRoster', feed: zipFeed }
-        : { name: tableOf(key), feed: tableOf(key) }),
+      ...{ id, acceptedKey: key, droppedMs: sentMs, isSending: sending === true, feed },
+      name: feed === zipFeed ? 'the export of OneRoster' : feed,
       functions: isZip ? kindsOfZip : functionsIn(by),
       ...(isZip && { userField: userField.parse((JSON.parse(by) as unknown[])[1]) }),
     });
   }
   return snapshots.sort((one, other) => other.droppedMs - one.droppedMs);
 };
-
-const tableOf = (key: string): string => key.slice(acceptedTablesPrefix.length, -'.json'.length);
 
 /** By kind, the functions of the messages that a table was accepted by; `by` is as in `accepted.json`. */
 const functionsIn = (by: string): Map<string, string> =>

@@ -10,6 +10,8 @@ import { UnusableSnapshot } from '../unusable.ts';
 /** A file that was put into the bucket: another file under the same key, or another version of it, is another snapshot. */
 export type Dropped = {
   key: string;
+  /** Undefined: that of its key, if the settings name no feeds. */
+  feed?: string | undefined;
   /** Undefined: the bucket keeps no versions, so the file may be replaced. */
   versionId?: string | undefined;
   etag: string;

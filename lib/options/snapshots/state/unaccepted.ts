@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import type { JobStore } from '../../../runtime/jobs/store.ts';
-import { isTable } from '../request.ts';
+import { feedOf, stemOf } from '../feed.ts';
 import {
   acceptedKey,
-  acceptedKeyOf,
   acceptedSnapshot,
   contentOf,
   droppedMsOf,
@@ -22,6 +21,8 @@ export const unaccepted = z.object({
   /** The ARN; undefined: a version before 1.1 imported it. */
   execution: z.string().optional(),
   key: z.string(),
+  /** Undefined: a version before 1.1 wrote it. */
+  feed: z.string().optional(),
   versionId: z.string().optional(),
   etag: z.string(),
   sizeBytes: z.number(),
@@ -33,6 +34,8 @@ export const unaccepted = z.object({
   is: z.enum([
     'waiting',
     'at work',
+    /** It waits for a person's decision: only files of its own feed wait behind it. */
+    'held',
     'failed',
     'undecided',
     'rejected',
@@ -41,6 +44,8 @@ export const unaccepted = z.object({
     'replaced',
     /** It is accepted, but most rows of a file were refused. */
     'refused',
+    /** It is neither a zip nor a table. */
+    'ignored',
   ]),
   /** Its snapshot's id, once its content is known. */
   id: z.string().optional(),
@@ -61,9 +66,9 @@ export const byPut = (one: Unaccepted, other: Unaccepted): number => {
   return `${first}` < `${second}` ? -1 : `${first}` > `${second}` ? 1 : 0;
 };
 
-/** Those of one name take each other's place: the zips, and the tables of one name. */
-export const isOfName = (one: { key: string }, other: { key: string }): boolean =>
-  acceptedKeyOf(one.key) === acceptedKeyOf(other.key);
+/** Files of one feed take each other's place. */
+export const isOfFeed = (one: InFeed, other: InFeed): boolean => feedOf(one) === feedOf(other);
+type InFeed = Pick<Unaccepted, 'key' | 'feed'>;
 
 /** In the order in which they were put. */
 export const listUnaccepted = async ({ keysUnder, readJsonIfAny }: Reader): Promise<Unaccepted[]> => {
@@ -94,7 +99,7 @@ export const forgetUnaccepted = (store: Store, execution: string): Promise<void>
 
 type Accepted = {
   id: string;
-  key: string;
+  feed: string;
   /** All its files are bulk: no change from before is missing any more. */
   isWhole: boolean;
   /** Why a person must look, although it is accepted. */
@@ -103,20 +108,24 @@ type Accepted = {
 
 /** Settles what an accepted snapshot makes good: itself, what has the same content, and what it replaces. */
 export const settleUnaccepted = async (store: Store, accepted: Accepted): Promise<void> => {
-  const { id, key, isWhole, why } = accepted;
-  const its = (await listUnaccepted(store)).filter((entry) => isOfName(entry, { key }));
+  const { id, feed, isWhole, why } = accepted;
+  const all = await listUnaccepted(store);
+  const its = all.filter((entry) => entry.is !== 'ignored' && feedOf(entry) === feed);
   const own = its.find((entry) => entry.id === id);
   const order = own ?? { putAt: new Date(droppedMsOf(id)).toISOString() };
   for (const entry of its) {
     const { execution = entry.id ?? '' } = entry;
     const isBefore = isPutBefore(entry, order);
-    const isReplaced = isBefore && (isWhole || isTable(key) || entry.is === 'refused');
+    const isReplaced = isBefore && (isWhole || entry.is === 'refused');
     if (entry.id === id && why !== undefined)
       await writeUnaccepted(store, execution, { ...entry, is: 'refused', why });
     else if (isReplaced || isOfContent(entry, id)) await forgetUnaccepted(store, execution);
     else if (isBefore && why === undefined)
       await writeUnaccepted(store, execution, { ...entry, isFollowed: true });
   }
+  // The same came with another ending.
+  for (const { is, key, execution = '' } of all)
+    if (is === 'ignored' && stemOf(key) === stemOf(feed)) await forgetUnaccepted(store, execution);
 };
 
 /** The same file may be put again. */
@@ -131,18 +140,19 @@ const isPutBefore = (entry: Unaccepted, { putAt, sequencer = '' }: Order): boole
   return one < other || (one === other && entry.is !== 'waiting');
 };
 
-/** The names of the zips that were put before this one, and whose changes a delta does not have. */
+/** The names of the files of its feed that were put before this one, and whose changes a delta does not have. */
 export const missingBefore = async (
   store: Reader,
-  { id, isTrial, ...order }: Order & { id: string; isTrial: boolean },
+  { id, feed, isTrial, ...order }: Order & { id: string; feed: string; isTrial: boolean },
 ): Promise<string[]> => {
   const missing = (await listUnaccepted(store)).filter((entry) => {
     // What is still to be imported comes before what a person only tries.
     const isLost =
       !entry.isEnd &&
       entry.is !== 'refused' &&
-      !(isTrial && (entry.is === 'waiting' || entry.is === 'at work'));
-    return isLost && isPutBefore(entry, order) && !isTable(entry.key) && !isOfContent(entry, id);
+      entry.is !== 'ignored' &&
+      !(isTrial && ['waiting', 'at work', 'held'].includes(entry.is));
+    return isLost && isPutBefore(entry, order) && feedOf(entry) === feed && !isOfContent(entry, id);
   });
   return [...new Set(missing.map(nameOf))];
 };

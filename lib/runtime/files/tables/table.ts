@@ -24,6 +24,8 @@ export type Table = {
   hasMarks: boolean;
   /** How each cell is read: an expression over the cell as it is written. */
   readCell: (cell: string) => string;
+  /** In lower case: the columns that `rowsOf` was asked for, whether or not the file has them. */
+  used: Set<string>;
 };
 
 type ScanOptions = {
@@ -134,7 +136,7 @@ async function* scan(
   }: ScanOptions & { onHeader(columns: string[], delimiter: string): void },
 ): AsyncGenerator<Block> {
   let scanner: Scanner | undefined;
-  let columns: number | undefined;
+  let columns: string[] | undefined;
   let rest: Buffer = Buffer.alloc(0);
   const begin = (bytes: Buffer, isEnd: boolean): Buffer | undefined => {
     const isEnough = (line: string | undefined): boolean =>
@@ -159,9 +161,8 @@ async function* scan(
     const { written, from } = scanner.take(bytes, {
       ...{ isEnd, columns },
       onHeader: (content, delimiter) => {
-        const header = cellsOf(content, delimiter).map(({ text }) => plainName(text));
-        columns = header.length;
-        onHeader(header, delimiter);
+        columns = cellsOf(content, delimiter).map(({ text }) => plainName(text));
+        onHeader(columns, delimiter);
         return columns;
       },
       onDamaged: (row) => damaged.push(row),
@@ -244,7 +245,7 @@ const tableOf = (
   if (missing.length > 0)
     throw new UnusableFile(`${file} has no column ${missing.join(' and no column ')}. Export it, too`);
   const at = (column: string): number => places.get(column.toLowerCase()) ?? -1;
-  return { path, delimiter, columns, at, rows: 0, damaged: [], hasMarks: false, readCell };
+  return { path, delimiter, columns, at, rows: 0, damaged: [], hasMarks: false, readCell, used: new Set() };
 };
 
 /** The cells of a row whose quotation marks were checked. `="…"` is a cell, too: a spreadsheet then leaves its text as it is. */
@@ -279,8 +280,8 @@ export const cellsIn = async ({ path, delimiter }: Table): Promise<string[][]> =
 type Taking = {
   isEnd: boolean;
   /** undefined: the header is not read yet. */
-  columns: number | undefined;
-  onHeader(content: string, delimiter: string): number;
+  columns: readonly string[] | undefined;
+  onHeader(content: string, delimiter: string): readonly string[];
   onDamaged(row: DamagedRow): void;
 };
 
@@ -295,7 +296,7 @@ type Scanner = {
   hasMarks(): boolean;
 };
 
-const [mark, lineFeed, carriageReturn, quote, equals] = [0x01, 0x0a, 0x0d, 0x22, 0x3d];
+const [mark, lineFeed, carriageReturn, space, quote, equals] = [0x01, 0x0a, 0x0d, 0x20, 0x22, 0x3d];
 
 /** Lets the engine begin to read at any line: otherwise it would have to guess whether a line break is inside a cell. */
 const inOneLine = (row: string): string =>
@@ -319,10 +320,11 @@ const cellAt = (place: number): string =>
  * it. A cell that is empty without quotation marks is NULL, as is one of a column that the file does not have. `path`: its path, as SQL.
  */
 export const rowsOf = (
-  { at, columns, delimiter, hasMarks, readCell }: Table,
+  { at, columns, delimiter, hasMarks, readCell, used }: Table,
   names: Readonly<Record<string, string>>,
   path = '$1',
 ): string => {
+  for (const column of Object.values(names)) used.add(column.toLowerCase());
   const types = ['line', ...columns].map(
     (_, place) => `'c${place}': '${place === 0 ? 'BIGINT' : 'VARCHAR'}'`,
   );
@@ -423,37 +425,56 @@ const createScanner = ({ file, delimiter, maxRecordBytes, line: first }: Scanner
   let written: Buffer = Buffer.alloc(0);
   const take: Scanner['take'] = (bytes, { isEnd, columns, onHeader, onDamaged }) => {
     if (written.length < bytes.length) written = Buffer.allocUnsafe(2 * bytes.length + 64 * 1024);
-    let [from, to, width] = [0, 0, columns];
-    const add = (row: Scanned): void => {
+    let [from, to, header] = [0, 0, columns];
+    const add = (row: Scanned, missing: number): void => {
       if (!isPlain) hasMarks = true;
-      if (to + 3 * (row.to - from) + roomForLine > written.length)
-        written = Buffer.concat([written, Buffer.allocUnsafe(written.length)]);
+      if (to + 3 * (row.to - from) + roomForLine + missing > written.length)
+        written = Buffer.concat([written, Buffer.allocUnsafe(written.length + missing)]);
       to += written.write(`${line}${delimiter}`, to, 'latin1');
       if (isPlain && !hasFormula) to += bytes.copy(written, to, from, row.to);
       else {
         const text = inOneLine(bytes.toString('utf8', from, row.to));
         to += written.write(hasFormula ? withoutFormulas(text, delimiter) : text, to);
       }
+      for (let at = 0; at < missing; at += 1) written[to++] = separator;
       written[to] = lineFeed;
       to += 1;
     };
     while (from < bytes.length) {
       const row = rowAt(bytes, from, isEnd);
       if (row === undefined) break;
-      if (width === undefined) width = onHeader(bytes.toString('utf8', from, row.to), delimiter);
+      if (header === undefined) header = onHeader(bytes.toString('utf8', from, row.to), delimiter);
       else if (!isEmpty) {
         rows += 1;
-        if (row.cells === width) add(row);
+        const fitting = row.cells === header.length ? row : fitted(bytes, { ...row, from }, header);
+        if (fitting) add(fitting, header.length - fitting.cells);
         else
           onDamaged({
             ...{ line, row: `#${hash('sha256', bytes.subarray(from, row.to)).slice(0, 20)}` },
-            problem: `has ${row.cells} cells, but the header has ${width}`,
+            problem: `has ${row.cells} cells, but the header has ${header.length}`,
           });
       }
       line += breaks + 1;
       from = row.next;
     }
     return { written: written.subarray(0, to), from };
+  };
+  /** Without empty cells behind the last column; or as it is, if it lacks only columns without a name. Undefined: it is damaged. */
+  const fitted = (
+    bytes: Buffer,
+    { from, ...row }: Scanned & { from: number },
+    header: readonly string[],
+  ): Scanned | undefined => {
+    if (row.cells < header.length)
+      return header.slice(row.cells).every((name) => name === '') ? row : undefined;
+    let { to } = row;
+    for (let cells = row.cells; cells > header.length; cells -= 1) {
+      while (bytes[to - 1] === space) to -= 1;
+      if (bytes[to - 1] === quote && bytes[to - 2] === quote) to -= 2;
+      if (to <= from || bytes[to - 1] !== separator) return undefined;
+      to -= 1;
+    }
+    return { ...row, to, cells: header.length };
   };
   return { take, line: () => line, rows: () => rows, hasMarks: () => hasMarks };
 };

@@ -91,9 +91,7 @@ test('a file that comes no more is ended by one command, which shows what only i
   ]);
   expect(ended).toMatchObject([{ outcome: 'ended' }, { feed: 'backfill-2.csv', outcome: 'ended' }]);
   expect(removed()).toEqual(['ART-1 ben', 'BIO-101 ada']);
-  expect(await files.keysUnder('snapshot-records/accepted/')).toEqual([
-    acceptedKeyOf('snapshots/students.csv'),
-  ]);
+  expect(await files.keysUnder('snapshot-records/accepted/')).toEqual([acceptedKeyOf('students.csv')]);
   // An import lets go of its file after it has said what became of it.
   await expect.poll(() => files.keysUnder('snapshot-records/unaccepted/')).toEqual([]);
   const { acceptedTables, snapshots } = await list();

@@ -5,23 +5,23 @@
 -- name: data
 -- In: user_field(), the platform's field that names users; no_user(), a JSON of all such fields with NULL. Out: how data of messages are
 -- written.
-CREATE MACRO org_unit_data(ref) AS coalesce('"orgUnitId":' || id_in_ref(ref), '"orgUnitCode":' || to_json(ref));
-CREATE MACRO user_data(ref) AS coalesce(',"userId":' || id_in_ref(ref), ',"' || user_field() || '":' || to_json(ref));
-CREATE MACRO without_user(data) AS CAST(json_merge_patch(CAST(data AS JSON), CAST(no_user() AS JSON)) AS VARCHAR);
-CREATE MACRO with_user(data, ref) AS left(without_user(data), -1) || user_data(ref) || '}';
-CREATE MACRO numeric_grade(points, comments) AS
+CREATE OR REPLACE MACRO org_unit_data(ref) AS coalesce('"orgUnitId":' || id_in_ref(ref), '"orgUnitCode":' || to_json(ref));
+CREATE OR REPLACE MACRO user_data(ref) AS coalesce(',"userId":' || id_in_ref(ref), ',"' || user_field() || '":' || to_json(ref));
+CREATE OR REPLACE MACRO without_user(data) AS CAST(json_merge_patch(CAST(data AS JSON), CAST(no_user() AS JSON)) AS VARCHAR);
+CREATE OR REPLACE MACRO with_user(data, ref) AS left(without_user(data), -1) || user_data(ref) || '}';
+CREATE OR REPLACE MACRO numeric_grade(points, comments) AS
   '{"type":"numeric","points":' || number_text(points) || '}' || chr(31) || coalesce(comments, '');
-CREATE MACRO text_grade(words, comments) AS
+CREATE OR REPLACE MACRO text_grade(words, comments) AS
   '{"type":"text","text":' || to_json(words) || '}' || chr(31) || coalesce(comments, '');
-CREATE MACRO grade_of(wanted_value) AS split_part(wanted_value, chr(31), 1);
-CREATE MACRO comments_of(wanted_value) AS split_part(wanted_value, chr(31), 2);
-CREATE MACRO grade_data(org_unit_ref, title, former_titles, out_of, user_ref, wanted_value, without_comments) AS
+CREATE OR REPLACE MACRO grade_of(wanted_value) AS split_part(wanted_value, chr(31), 1);
+CREATE OR REPLACE MACRO comments_of(wanted_value) AS split_part(wanted_value, chr(31), 2);
+CREATE OR REPLACE MACRO grade_data(org_unit_ref, title, former_titles, out_of, user_ref, wanted_value, without_comments) AS
   CASE WHEN title IS NOT NULL THEN concat(
     '{', org_unit_data(org_unit_ref), ',"gradeObjectName":', to_json(title), ',"gradeObjectFormerNames":' || former_titles, user_data(user_ref),
     ',"grade":', grade_out_of(grade_of(wanted_value), out_of),
     CASE WHEN comments_of(wanted_value) <> '' THEN ',"comments":' || to_json(comments_of(wanted_value)) ELSE without_comments END, '}') END;
 -- data: those of a grade whose line item is gone.
-CREATE MACRO message_data(state_kind, org_unit_ref, user_ref, wanted_value, item_org_unit_ref, title, former_titles, out_of, without_comments,
+CREATE OR REPLACE MACRO message_data(state_kind, org_unit_ref, user_ref, wanted_value, item_org_unit_ref, title, former_titles, out_of, without_comments,
     data) AS
   CASE WHEN is_enrollment(state_kind) THEN concat('{', org_unit_data(org_unit_ref), user_data(user_ref), ',"roleId":', wanted_value, '}')
     ELSE coalesce(grade_data(item_org_unit_ref, title, former_titles, out_of, user_ref, wanted_value, without_comments), with_user(data, user_ref))

@@ -4,17 +4,17 @@
 
 -- name: load_items
 -- In: the state. Out: items_before, the line items as they were accepted.
-CREATE MACRO item_in(json) AS
+CREATE OR REPLACE MACRO item_in(json) AS
   from_json(json, '{"data": {"orgUnitCode": "VARCHAR", "orgUnitId": "VARCHAR", "name": "VARCHAR", "maxPoints": "DOUBLE"},
     "class": "VARCHAR", "left": "JSON", "object": "VARCHAR", "formers": "VARCHAR", "outOf": "VARCHAR"}');
-CREATE TABLE items_before AS
+CREATE OR REPLACE TABLE items_before AS
   SELECT source_id AS id, ref_of(f.data.orgUnitId, f.data.orgUnitCode) AS org_unit_ref, f.data.orgUnitCode AS org_unit_code,
     f.data.name AS title, nfc_normalize(f.data.name) AS normalized_title, f.data.maxPoints AS max_points,
     f.class AS class_source_id, f.left AS left_titles, coalesce(f.object, source_id) AS object, f.formers AS former_titles, f.outOf AS out_of
   FROM (SELECT source_id, item_in(json) AS f FROM state_line_items);
 
 -- name: read
--- In: items_before; former_ids; file_rows; names; dropped_ms(); snapshot_number(); default_maximum(). Out: read_rows; objects_before, the
+-- In: items_before; former_ids; file_rows; names; refused_rows; dropped_ms(); snapshot_number(); default_maximum(). Out: read_rows; objects_before, the
 -- grade objects that the platform has, also those without a line item; and the tables that are filled below. An org unit that was known by its
 -- code alone.
 UPDATE items_before SET org_unit_ref = ref_of(t.platform_id, org_unit_code) FROM former_ids t
@@ -46,6 +46,8 @@ CREATE OR REPLACE TABLE read_rows AS
       WHEN r.max_points = '' THEN ['resultValueMax',
         'is empty. To give such line items a maximum, set "resultValueMax": 100 in snapshot-settings.json', 'withoutMaximum']
       WHEN number_of(r.max_points) IS NULL THEN problem_of_number('resultValueMax', r.max_points)
+      WHEN c.id IS NULL AND '=' || r.class_source_id IN (SELECT source_row FROM refused_rows WHERE kind_name = 'classes')
+        THEN ['classSourcedId', 'its row in classes.csv was refused', 'refusedWith']
       WHEN c.id IS NULL THEN ['classSourcedId', 'names no row of classes.csv', 'notInPackage']
       WHEN c.problem IS NOT NULL THEN ['classSourcedId', c.problem, c.fate] END AS problem
   FROM (

@@ -16,6 +16,8 @@ CREATE TABLE accepted_rows AS
   SELECT s.* EXCLUDE (key, wanted_value, org_unit_ref, source_id_hash)
       REPLACE (coalesce(last_snapshot_number, snapshot_number()) AS last_snapshot_number), k.kind_name
   FROM state_wanted s JOIN kinds k USING (state_kind);
+-- named_rows: the rows of a table of changes, by each message, with their key cells.
+CREATE TABLE named_rows (state_kind VARCHAR, key_cells VARCHAR, line VARCHAR, said_at_ms VARCHAR);
 CREATE TABLE unmapped_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR);
 CREATE TABLE optional (state_kind VARCHAR, field VARCHAR, column_name VARCHAR);
 CREATE TABLE kept_data (key VARCHAR, data VARCHAR);
@@ -49,6 +51,27 @@ CREATE MACRO wanted_value_to_keep(wanted_value) AS NULL::VARCHAR;
 INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, counts)
   SELECT k.kind_name, r.source_row, NULL, NULL, false
   FROM refused_rows r, (SELECT DISTINCT kind_name FROM kinds) k WHERE r.kind_name = $1 AND k.kind_name <> $1;
+
+-- name: take_latest
+-- In: named_rows; mapped_rows, of a table of changes. Out: mapped_rows, of several rows with one key only the latest: by their times, if all have
+-- one, or else the last one in the file.
+CREATE MACRO key_cells_of(source_row) AS source_row[3:];
+CREATE TABLE latest_rows AS
+  SELECT key_cells, line FROM (
+    SELECT key_cells, line, said, count(said) OVER each_key = count(*) OVER each_key AS are_timed
+    FROM (SELECT key_cells, CAST(line AS BIGINT) AS line, max(CAST(said_at_ms AS BIGINT)) AS said FROM named_rows GROUP BY key_cells, line)
+    WINDOW each_key AS (PARTITION BY key_cells))
+  QUALIFY row_number() OVER (PARTITION BY key_cells ORDER BY CASE WHEN are_timed THEN said END DESC NULLS LAST, line DESC) = 1;
+DELETE FROM mapped_rows WHERE (key_cells_of(source_row), CAST(line AS BIGINT)) NOT IN (SELECT (key_cells, line) FROM latest_rows);
+
+-- name: claim_still
+-- In: named_rows; accepted; row_claims; claims, of a table of changes. Out: claims: what no row names stands as it was.
+INSERT INTO claims BY NAME
+  SELECT w.kind_name, w.state_kind, w.key, w.org_unit_or_object, w.user_name, w.org_unit_ref, w.wanted_value, w.data, w.removal, w.template,
+    b.source_row, w.said_at_ms, w.source_id_hash
+  FROM accepted w JOIN row_claims b USING (key)
+    ANTI JOIN (SELECT DISTINCT state_kind || chr(31) || key_cells AS source_row FROM named_rows) n ON n.source_row = b.source_row
+    ANTI JOIN (SELECT DISTINCT key FROM claims) c ON c.key = w.key;
 
 -- name: name_claims
 -- In: mapped_rows; unmapped_rows; accepted_rows; known_names; doubtful_names; passed_names; shared_row_claims. Out: claims; accepted;

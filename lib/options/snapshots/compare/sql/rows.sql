@@ -70,7 +70,7 @@ CREATE MACRO no_later(ms) AS CASE WHEN ms > dropped_ms() THEN dropped_ms() ELSE 
 CREATE TABLE unusable_still (source_row VARCHAR, class_or_item_id VARCHAR, user_source_id VARCHAR, problem VARCHAR[]);
 
 -- name: find_meant
--- In: read_rows; known_places; names; names_before. Out: read_rows: what unusable rows may mean. An id that differs from a known one only by
+-- In: read_rows; known_places; names; names_before; refused_rows. Out: read_rows: what unusable rows may mean. An id that differs from a known one only by
 -- surrounding spaces or by case is a slip: the row may mean that one. A known line item may be one that cannot be used.
 UPDATE read_rows SET org_unit_or_object = k.name,
     problem = CASE WHEN problem[1] IN ('classSourcedId', 'lineItemSourcedId') AND problem[3] = 'notInPackage' AND k.id <> class_or_item_id
@@ -83,6 +83,16 @@ UPDATE read_rows SET user_name = k.name,
       ELSE problem END
   FROM (SELECT slip_of(id) AS slip, any_value(user_name) AS name FROM user_names GROUP BY slip HAVING count(*) = 1) k
   WHERE read_rows.problem IS NOT NULL AND read_rows.user_name IS NULL AND k.slip = slip_of(read_rows.user_source_id);
+-- What names a row that was refused is no fault of its own.
+UPDATE read_rows SET problem = [problem[1], 'its row in ' || f.file || ' was refused', 'refusedWith']
+  FROM (SELECT DISTINCT source_row, kind_name || '.csv' AS file FROM refused_rows WHERE kind_name IN ('classes', 'users', 'lineItems')) f
+  WHERE read_rows.problem[3] = 'notInPackage' AND f.source_row = CASE f.file WHEN 'lineItems.csv' THEN '' ELSE '=' END
+      || CASE WHEN read_rows.problem[1] IN ('userSourcedId', 'studentSourcedId') THEN read_rows.user_source_id ELSE read_rows.class_or_item_id END
+    AND f.file = CASE read_rows.problem[1] WHEN 'classSourcedId' THEN 'classes.csv' WHEN 'lineItemSourcedId' THEN 'lineItems.csv' ELSE 'users.csv' END;
+UPDATE read_rows SET problem = [problem[1], problem[2] || ' that can be read: ' || f.rows || ' of them cannot', 'refusedWith']
+  FROM (SELECT kind_name || '.csv' AS file, count(*) AS rows FROM refused_rows WHERE starts_with(source_row, '#') GROUP BY kind_name) f
+  WHERE read_rows.problem[3] = 'notInPackage'
+    AND f.file = CASE read_rows.problem[1] WHEN 'classSourcedId' THEN 'classes.csv' WHEN 'lineItemSourcedId' THEN 'lineItems.csv' ELSE 'users.csv' END;
 -- The row of a record whose name passed to it means what the record had by its own former name, or if it is new, what the former bearer had.
 UPDATE read_rows SET user_name = coalesce(w.name, n.name) FROM names n LEFT JOIN names_before w USING (record_type, id)
   WHERE read_rows.problem[3] = 'namePassed' AND read_rows.user_name IS NULL AND n.record_type = 'user' AND n.id = read_rows.user_source_id;

@@ -18,9 +18,9 @@ import {
 import { plain } from '../../../../runtime/privacy/printable.ts';
 import { needsRole } from '../../../../stage/roles.ts';
 import type { Sample } from '../../compare/sample.ts';
+import { feedOf, fileNameOf, zipFeed } from '../../feed.ts';
 import { kindWords } from '../../kind-words.ts';
 import { rowsTold } from '../../package/rows.ts';
-import { feedOf, fileNameOf, isTable, zipFeed } from '../../request.ts';
 import type { Counts, SnapshotRecord } from '../../state/record.ts';
 import type { Decided } from '../decide.ts';
 import type { SnapshotDiff } from '../diff.ts';
@@ -159,7 +159,8 @@ export const waitingFileText = (waiting: WaitingFile): string => {
   const { key, versionId, sizeBytes, putAt, behind, isEnd } = waiting;
   const file = `${plain(key)}${versionId === undefined ? '' : `, version ${plain(versionId)}`}`;
   const until = behind === undefined ? 'for its turn to be imported' : `behind ${plain(behind)}`;
-  if (isEnd) return `The end of ${plain(feedOf(key))}, begun ${ageOf(Date.parse(putAt))} ago, waits ${until}`;
+  if (isEnd)
+    return `The end of ${plain(feedOf(waiting))}, begun ${ageOf(Date.parse(putAt))} ago, waits ${until}`;
   return `${file}, ${countOf(sizeBytes, 'byte')}, put ${ageOf(Date.parse(putAt))} ago, waits ${until}`;
 };
 
@@ -173,6 +174,7 @@ const troubles: Record<TroubledImport['is'], [what: string, todo: string]> = {
     'used few of its rows',
     'Look at the rows that were refused, correct them or the settings, and put an export into the bucket',
   ],
+  ignored: ['was not imported', 'Put it again with the ending that it needs'],
   'cut off': [
     'ended without a result: its execution was stopped, or its time ended',
     'Put the file into the bucket again, or a newer export',
@@ -189,10 +191,10 @@ export const troubledImportView = (troubled: TroubledImport): readonly [Note, ..
     {
       ...{ tone: 'bad', to: id === undefined ? '/snapshots' : `/snapshots/${encodeURIComponent(id)}` },
       text: isEnd
-        ? `The end of ${plain(feedOf(key))}, begun ${ageOf(Date.parse(putAt))} ago, ${what}${because}`
+        ? `The end of ${plain(feedOf(troubled))}, begun ${ageOf(Date.parse(putAt))} ago, ${what}${because}`
         : `The import of ${plain(key)}${version}, put ${ageOf(Date.parse(putAt))} ago, ${what}${because}`,
     },
-    { tone: 'todo', text: isEnd ? `Run \`${endCommand(feedOf(key))}\` again` : todo },
+    { tone: 'todo', text: isEnd ? `Run \`${endCommand(feedOf(troubled))}\` again` : todo },
     { command: id === undefined ? 'snapshots list' : `snapshots show ${id}` },
   ];
 };
@@ -210,7 +212,13 @@ export const quietFeedsView = (feeds: readonly QuietFeed[]): View => {
       const one = each.length === 1;
       const came = ageOf(Math.min(...each.map(({ droppedAt }) => Date.parse(droppedAt))));
       const which = one ? plain(each[0]?.name ?? name) : `${countOf(each.length, 'file')} of ${plain(name)}`;
-      const since = each[0]?.pattern === undefined ? 'and others have come since' : 'once, by the settings';
+      const { pattern, isOverdue, usualHours } = each[0] ?? {};
+      const since =
+        pattern !== undefined
+          ? 'once, by the settings'
+          : isOverdue
+            ? `and before that about every ${countOf(usualHours ?? 0, 'hour')}`
+            : 'and others have come since';
       const heldBack = each.reduce((sum, feed) => sum + feed.heldBack, 0);
       const holds =
         heldBack === 0
@@ -275,6 +283,10 @@ const counted = <Row>(countsOf: (row: Row) => Counts): Columns<Row> =>
     ]),
   );
 
+/** A name that the file does not tell. */
+const isUsualFeed = ({ key, feed }: SnapshotRecord): boolean =>
+  feed === undefined || feed === fileNameOf(key) || feed === zipFeed;
+
 export const snapshotListView = (
   { snapshots, all, accepted, acceptedTables, waiting }: SnapshotList,
   name: string,
@@ -302,6 +314,7 @@ export const snapshotListView = (
           State: stateOf,
           ...counted(({ counts }) => counts),
           File: ({ key }) => key,
+          Feed: (each) => (isUsualFeed(each) ? undefined : feedOf(each)),
         },
         { empty: `${name}: no snapshot was put into the bucket under snapshots/ yet.` },
       ),
@@ -354,8 +367,9 @@ const refusedSection = (shown: Pick<ShownSnapshot, 'refusedRows' | 'counts'>, ..
     : section(refusedRowsTitle(shown), list(shown.refusedRows.map(refusedRowText)), ...after);
 
 export const snapshotView = (snapshot: ShownSnapshot): View => {
-  const { isAccepted, key, report } = snapshot;
-  const next = isTable(key) ? fileNameOf(key) : 'zip';
+  const { isAccepted, report } = snapshot;
+  const feed = feedOf(snapshot);
+  const next = feed === zipFeed ? 'zip' : plain(feed);
   return [
     ...snapshotPlanView(snapshot),
     isAccepted && text(`The next ${next} is compared with this one.`),

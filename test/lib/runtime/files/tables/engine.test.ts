@@ -176,6 +176,25 @@ describe('a table', () => {
     },
   );
 
+  test('is read with empty cells behind its last column, and without those of columns that have no name', async () => {
+    const csv = ['a,b,', '1,"2",', '3,4', '5,6,,"" , ', '7,8,,9', '10', '"11,",12,"",'].join('\n');
+    const pieces = async function* () {
+      yield Buffer.from(csv);
+    };
+    const path = join(folder, 'trailing.csv');
+    const table = await readTable(pieces(), path, { file: 'a.csv' });
+    expect(await all(`${rowsOf(table, { a: 'A', b: 'b' })} ORDER BY line`, [path])).toEqual([
+      [2, '1', '2'],
+      [3, '3', '4'],
+      [4, '5', '6'],
+      [7, '11,', '12'],
+    ]);
+    expect(table.damaged).toMatchObject([
+      { line: 5, problem: 'has 4 cells, but the header has 3' },
+      { line: 6, problem: 'has 1 cells, but the header has 3' },
+    ]);
+  });
+
   test.each([
     ['a cell of 10 MB', `a\n"${'x'.repeat(10_000_000)}"\n`, /line 2 on: a row is longer than 65536 bytes/],
     [

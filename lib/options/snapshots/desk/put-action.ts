@@ -1,0 +1,12 @@
+import type { CommandContext } from '../../../desk/cli/command-context.ts';
+import { loadIntegrations } from '../../../stage/integrations.ts';
+import { putFile } from './put.ts';
+
+type Given = { as?: string; mappingOf?: string; reason?: string };
+
+export const put = async (context: CommandContext, file: string, given: Given): Promise<void> => {
+  await context.checkAudit();
+  const integrations = await loadIntegrations();
+  const onProgress = context.bar('Comparing');
+  context.finish((await putFile(context, { file, ...given, integrations, onProgress })) !== undefined);
+};

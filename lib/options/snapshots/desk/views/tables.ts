@@ -1,0 +1,55 @@
+import { list, part, section, table, text, type View } from '../../../../desk/views/view.ts';
+import { plain } from '../../../../runtime/privacy/printable.ts';
+import type { TablesSurvey } from '../tables.ts';
+
+export const mappingText = (mapping: object): string => `${JSON.stringify(mapping, null, 2)}\n`;
+
+/** What tables hold that are not OneRoster's, and how to import them. */
+export const tablesView = (
+  { file, isZip, tables }: TablesSurvey,
+  { given, written }: { given: string; written: string | undefined },
+): View => {
+  const formats = [...new Set(tables.flatMap(({ format }) => format ?? []))];
+  const mapped = tables.filter(({ mapping }) => mapping !== undefined);
+  const what =
+    formats.length > 0 ? formats.join(' and ') : `${isZip ? 'tables' : 'a table'} of an unknown format`;
+  return [
+    { heading: `${plain(file)}: ${what}${isZip ? ', not OneRoster' : ''}` },
+    table('Tables', tables, {
+      File: ({ name }) => name,
+      Format: ({ format }) => format,
+      Rows: ({ rows }) => rows,
+      Columns: ({ columns }) => columns.join(', ').slice(0, 200),
+    }),
+    ...tables.flatMap(
+      ({ name, header }): View =>
+        header === undefined
+          ? []
+          : [text(`${plain(name)} has no header. Put this line before its first row: ${plain(header)}`)],
+    ),
+    ...mapped.map(({ name, mapping }) =>
+      section(
+        `A mapping to start from for ${plain(name)}`,
+        { document: mapping ?? {}, label: 'Mapping' },
+        list([
+          'Replace each null by the id that the role has on the platform; its administrators see it in the list of roles. Remove a role whose rows are not to be sent.',
+          'Compare the columns that name courses and users with what the crosswalk knows: orgUnitCode is the code of an org unit, userName the login, orgDefinedId the id of the student system.',
+        ]),
+      ),
+    ),
+    mapped.length === 0 &&
+      text(
+        'No table is about enrollments, as far as its columns tell. Write a mapping by the producers’ guide (events/README.md#any-csv-file), with the columns above.',
+      ),
+    ...(written === undefined ? [] : [text(`Written to ${written}.`)]),
+    part(
+      isZip
+        ? text(
+            `Next: unpack it, write the mapping of each such table, and compare: snapshots diff ${plain(mapped[0]?.name ?? 'a.csv')} --map mapping.json`,
+          )
+        : written === undefined
+          ? { lead: 'Next', command: `snapshots diff ${given} --write-mapping mapping.json` }
+          : { lead: 'Next', command: `snapshots diff ${given} --map ${written}` },
+    ),
+  ];
+};

@@ -1,0 +1,163 @@
+/** How a format writes enrollments, to begin a mapping with. Of several columns, the first that the table has counts. */
+type Enrollments = {
+  course: readonly string[];
+  user: readonly string[];
+  field: 'userName' | 'orgDefinedId';
+  role?: string;
+  /** Rows with other values are no longer enrollments. */
+  active?: readonly [column: string, ...values: string[]];
+  /** The values of a column that adds and drops, if the table has only what changed. */
+  changes?: readonly [column: string, add: string, drop: string];
+};
+
+type KnownTable = {
+  format: string;
+  /** Columns that only this format has together, in lower case. */
+  columns: readonly string[];
+  enrollments?: Enrollments;
+};
+
+/** What its columns are if a table has no header. */
+export const moodleColumns = ['operation', 'role', 'user', 'course'] as const;
+
+/** Tables of other formats than OneRoster. The first that fits counts. */
+const knownTables: readonly KnownTable[] = [
+  {
+    format: 'Canvas',
+    columns: ['user_id', 'role', 'status'],
+    enrollments: {
+      ...{ course: ['course_id', 'section_id'], user: ['user_id'], field: 'orgDefinedId' },
+      ...{ role: 'role', active: ['status', 'active'] },
+    },
+  },
+  { format: 'Canvas', columns: ['user_id', 'login_id'] },
+  { format: 'Canvas', columns: ['course_id', 'short_name', 'long_name'] },
+  { format: 'Canvas', columns: ['section_id', 'course_id', 'name', 'status'] },
+  {
+    format: 'Clever',
+    columns: ['school_id', 'section_id', 'student_id'],
+    enrollments: { course: ['section_id'], user: ['student_id'], field: 'orgDefinedId' },
+  },
+  { format: 'Clever', columns: ['school_id', 'section_id', 'teacher_id'] },
+  { format: 'Clever', columns: ['school_id', 'student_id', 'last_name'] },
+  { format: 'Clever', columns: ['school_id', 'teacher_id', 'last_name'] },
+  { format: 'Clever', columns: ['school_id', 'school_name'] },
+  { format: 'School Data Sync v1', columns: ['sis id', 'school sis id'] },
+  {
+    format: 'School Data Sync v1',
+    columns: ['section sis id', 'sis id'],
+    enrollments: { course: ['section sis id'], user: ['sis id'], field: 'orgDefinedId' },
+  },
+  {
+    format: 'Blackboard',
+    columns: ['external_course_key', 'external_person_key'],
+    enrollments: {
+      ...{ course: ['external_course_key'], user: ['external_person_key'], field: 'orgDefinedId' },
+      ...{ role: 'role', active: ['row_status', 'enabled'] },
+    },
+  },
+  { format: 'Blackboard', columns: ['external_course_key', 'course_id'] },
+  { format: 'Blackboard', columns: ['external_person_key', 'user_id'] },
+  {
+    format: 'Moodle',
+    columns: moodleColumns,
+    enrollments: {
+      ...{ course: ['course'], user: ['user'], field: 'orgDefinedId' },
+      ...{ role: 'role', changes: ['operation', 'add', 'del'] },
+    },
+  },
+  {
+    format: 'Moodle',
+    columns: ['username', 'course1'],
+    enrollments: { course: ['course1'], user: ['username'], field: 'userName', role: 'role1' },
+  },
+];
+
+/** A flat file of Moodle has no header: its first row is an enrollment already. */
+const isMoodleRow = ([operation = '', , ...others]: readonly string[]): boolean =>
+  /^(add|del)$/i.test(operation.trim()) && others.length >= 2;
+
+const knownOf = (columns: readonly string[]): KnownTable | undefined => {
+  const names = new Set(columns.map((column) => column.trim().toLowerCase()));
+  return knownTables.find((each) => each.columns.every((column) => names.has(column)));
+};
+
+/** The format of a table by its first row; undefined: it is none of the known ones. */
+export const formatOf = (firstRow: readonly string[]): string | undefined =>
+  isMoodleRow(firstRow) ? 'Moodle, without a header' : knownOf(firstRow)?.format;
+
+/** OneRoster's ids have this name in every version, and in School Data Sync v2. */
+export const isOfOneRoster = (columns: readonly string[]): boolean =>
+  columns.some((column) => /sourcedid/i.test(column));
+
+/** Words in the names of columns of formats that nobody knows. */
+const guesses = {
+  course: /course|class|section|crn|group|offering|module/i,
+  user: /login|user|e-?mail|person|student|pupil|learner|member|net_?id|instructor|teacher/i,
+  role: /role/i,
+};
+
+const enrollmentsOf = (columns: readonly string[]): Enrollments | undefined => {
+  const known = knownOf(columns);
+  if (known) return known.enrollments;
+  const rest = new Set(columns);
+  const take = (what: keyof typeof guesses): string[] => {
+    const found = [...rest].find(
+      (column) => guesses[what].test(column) && !/name/i.test(column.replace(/user.?name/i, '')),
+    );
+    if (found === undefined) return [];
+    rest.delete(found);
+    return [found];
+  };
+  const [[role], course, user] = [take('role'), take('course'), take('user')];
+  if (course.length === 0 || user.length === 0) return undefined;
+  const isLogin = /login|user.?name|e-?mail|net_?id/i.test(user[0] ?? '');
+  return {
+    ...{ course, user, field: isLogin ? 'userName' : 'orgDefinedId' },
+    ...(role !== undefined && { role }),
+  };
+};
+
+/** The column of the roles of a table about enrollments, as the table writes it. */
+export const roleColumnOf = (columns: readonly string[]): string | undefined => {
+  const { role } = enrollmentsOf(columns) ?? {};
+  return role && columns.find((column) => column.toLowerCase() === role.toLowerCase());
+};
+
+/**
+ * A mapping to start from, for a table about enrollments; undefined: it is about something else. A person replaces each null by the
+ * platform's id of a role.
+ */
+export const mappingToStartFrom = (
+  columns: readonly string[],
+  roles: readonly string[],
+): object | undefined => {
+  const found = enrollmentsOf(columns);
+  if (found === undefined) return undefined;
+  const own = (names: readonly string[]): string | undefined =>
+    names.flatMap((name) => columns.filter((column) => column.toLowerCase() === name.toLowerCase()))[0];
+  const [course, user, role] = [own(found.course), own(found.user), found.role && own([found.role])];
+  if (course === undefined || user === undefined) return undefined;
+  const whom = { orgUnitCode: course, [found.field]: user };
+  const [state, ...values] = found.changes ?? found.active ?? [];
+  const when = state === undefined ? undefined : own([state]);
+  const add = found.changes ? values.slice(0, 1) : values;
+  return {
+    ...(found.changes && { mode: 'delta' }),
+    messages: [
+      {
+        function: 'enrollment-create',
+        ...(when !== undefined && { when: { [when]: add } }),
+        data: {
+          ...whom,
+          roleId:
+            role === undefined
+              ? { value: null }
+              : { from: role, values: Object.fromEntries(roles.map((each) => [each, null])) },
+        },
+        key: [...new Set([course, own(['section_id']), user])].filter((column) => column !== undefined),
+        removed: { function: 'enrollment-remove', data: whom },
+      },
+    ],
+  };
+};

@@ -1,0 +1,140 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { declarationOf, feedFor } from '../../../lib/options/snapshots/feed.ts';
+import { formatOf, mappingToStartFrom } from '../../../lib/options/snapshots/package/formats.ts';
+import { removeTemporaryFolders } from '../../temporary-folder.ts';
+import { newStage } from './oracle/stage.ts';
+import { enrollment, entriesOfSis, smallSis, zipOf } from './sis.ts';
+
+afterAll(removeTemporaryFolders);
+
+test.each([
+  ['snapshots/a.csv', {}, 'a.csv'],
+  ['snapshots/2026/11/27/a.csv', {}, 'a.csv'],
+  ['snapshots/north/a.csv', {}, 'north/a.csv'],
+  ['snapshots/any.zip', {}, 'oneroster'],
+  ['snapshots/2026-11-27/any.zip', {}, 'oneroster'],
+  ['snapshots/north/roster.zip', {}, 'north.zip'],
+  ['snapshots/a_20261127.csv', { 'a.csv': ['a_*.csv'] }, 'a.csv'],
+  ['snapshots/x/a_20261127.csv', { 'a.csv': ['a_*.csv'] }, 'a.csv'],
+  ['snapshots/x/a.csv', { 'b.csv': ['y/*'] }, 'x/a.csv'],
+  ['snapshots/school-12_20261127.csv', { 'school-{}.csv': ['school-{}_*.csv'] }, 'school-12.csv'],
+  ['snapshots/north-20261127.zip', { '{}.zip': ['{}-*.zip'], 'n.csv': ['*'] }, 'north.zip'],
+])('the file %s has by %j the feed %s', (key, declared, feed) => expect(feedFor(key, declared)).toBe(feed));
+
+test.each([
+  ['a_20261128.csv', 'a_20261127.csv', { 'a.csv': ['a_*.csv'] }],
+  ['20261128.csv', '20261127.csv', { '20261127.csv': ['*.csv'] }],
+  ['final.csv', 'first.csv', { 'first.csv': ['first.csv', 'final.csv'] }],
+])('what makes %s and %s one feed declares both', (one, other, declared) => {
+  expect(declarationOf(one, other)).toEqual(declared);
+  expect(feedFor(`snapshots/${one}`, declared)).toBe(feedFor(`snapshots/${other}`, declared));
+});
+
+const messages = [
+  {
+    function: 'enrollment-create',
+    when: { ACTION: ['ADD'] },
+    data: { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { value: 110 } },
+    key: ['COURSE', 'LOGIN'],
+    removed: { function: 'enrollment-remove', data: { orgUnitCode: 'COURSE', userName: 'LOGIN' } },
+  },
+];
+const table = (...rows: string[]): string => ['ACTION,COURSE,LOGIN', ...rows, ''].join('\n');
+const newFiles = (mapping: object = { messages }, settings: object = {}) => {
+  const stage = newStage(settings);
+  stage.bucket.write('snapshot-mapping.json', JSON.stringify(mapping));
+  stage.crosswalk.fill('orgUnitCode', { BIO: 2601, 'BIO-101': 2601 });
+  stage.crosswalk.fill('userName', { ada: 101, ben: 102, cleo: 103 });
+  return stage;
+};
+
+describe('a feed', () => {
+  test('whose files have dates in their names is held, until the settings name it; then it is compared with the one before', async () => {
+    const { put, platform, set } = newFiles();
+    await put('a_20261127.csv', table('ADD,BIO,ada', 'ADD,BIO,ben'));
+    const held = await put('a_20261128.csv', table('ADD,BIO,ada'));
+    expect(held.reasons).toEqual([expect.stringContaining('declare "feeds":{"a.csv":["a_*.csv"]}')]);
+    set({ feeds: { 'a.csv': 'a_*.csv' } });
+    await put('a_20261128.csv', table('ADD,BIO,ada'), { isApproved: true });
+    await put('a_20261129.csv', table('ADD,BIO,ada', 'ADD,BIO,cleo'));
+    expect(platform.all()).toEqual(['2601 101 110', '2601 103 110']);
+  });
+
+  test('is that of its folder: two schools that put zips, or tables of one name, take nothing from each other', async () => {
+    const { put, platform, bucket } = newFiles();
+    const of = async (name: string) =>
+      zipOf(
+        entriesOfSis({ ...smallSis(), enrollments: [enrollment('bio', name)], results: [], lineItems: [] }),
+      );
+    const first = await put('north/roster.zip', await of('ada'));
+    const second = await put('south/roster.zip', await of('ben'));
+    await put('north/t.csv', table('ADD,BIO,cleo'));
+    const fourth = await put('south/t.csv', table('ADD,BIO,ada'));
+    expect([first, second, fourth].map(({ reasons }) => reasons)).toEqual([[], [], []]);
+    expect(platform.all()).toEqual(['2601 101 110', '2601 102 110', '2601 103 110']);
+    const accepted = await bucket.store.keysUnder('snapshot-records/accepted/');
+    expect(accepted.map((key) => key.replace('snapshot-records/', ''))).toEqual([
+      ...['accepted/north%2Ft.csv.json', 'accepted/north.zip.json'],
+      ...['accepted/south%2Ft.csv.json', 'accepted/south.zip.json'],
+    ]);
+  });
+});
+
+describe('a table of changes', () => {
+  const twoMessages = {
+    mode: 'delta',
+    messages: [
+      { ...messages[0], removed: undefined },
+      {
+        function: 'enrollment-remove',
+        when: { ACTION: ['DROP'] },
+        data: { orgUnitCode: 'COURSE', userName: 'LOGIN' },
+        key: ['COURSE', 'LOGIN'],
+      },
+    ],
+  };
+  test.each([
+    ['a message for each', twoMessages],
+    ['a removal', { mode: 'delta', messages }],
+  ])(
+    'with a column for add and drop, by %s, changes what its rows name, and nothing else',
+    async (_, mapping) => {
+      const { put, platform } = newFiles(mapping, { maxRemovalsPercent: 5 });
+      await put('c.csv', table('ADD,BIO,ada', 'ADD,BIO,ben'));
+      const second = await put('c.csv', table('DROP,BIO,ada', 'ADD,BIO,cleo'));
+      expect(second.reasons).toEqual([]);
+      expect(platform.all()).toEqual(['2601 102 110', '2601 103 110']);
+      // The last row about one thing counts.
+      await put('c.csv', table('ADD,BIO,ada', 'DROP,BIO,ada', 'DROP,BIO,ben', 'ADD,BIO,ben'));
+      expect((await put('c.csv', table())).bodies).toEqual([]);
+      expect(platform.all()).toEqual(['2601 102 110', '2601 103 110']);
+    },
+  );
+
+  test('that ends much waits for a person', async () => {
+    const { put, crosswalk } = newFiles({ mode: 'delta', messages }, { maxRemovalsPercent: 5 });
+    const ids = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`n${at}`, 200 + at]));
+    crosswalk.fill('userName', ids);
+    const rows = Object.keys(ids).map((name) => `BIO,${name}`);
+    await put('c.csv', table(...rows.map((row) => `ADD,${row}`)));
+    const { reasons } = await put('c.csv', table(...rows.slice(1).map((row) => `DROP,${row}`)));
+    expect(reasons).toEqual(['11 of 12 enrollments would be removed']);
+  });
+});
+
+test.each([
+  ['Canvas', 'course_id,root_account,start_date,user_id,user_integration_id,role,role_id,section_id,status'],
+  ['Clever', 'School_id,Section_id,Student_id'],
+  ['School Data Sync v1', 'Section SIS ID,SIS ID'],
+  ['Blackboard', 'EXTERNAL_COURSE_KEY,EXTERNAL_PERSON_KEY,ROLE,ROW_STATUS,AVAILABLE_IND'],
+  ['Moodle', 'username,firstname,lastname,email,course1,role1,group1'],
+  ['Moodle, without a header', 'add, student, 5, CF101'],
+  [undefined, 'STRM,CLASS_NBR,EMPLID,STDNT_ENRL_STATUS'],
+])('a table of %s is recognised by its columns, with a mapping to start from', (format, header) => {
+  const columns = header.split(',');
+  expect(formatOf(columns)).toBe(format);
+  const mapping = mappingToStartFrom(columns, ['student']);
+  if (format?.includes('without')) return;
+  if (format === undefined) expect(mapping).toBeUndefined();
+  else expect(mapping).toMatchObject({ messages: [{ function: 'enrollment-create' }] });
+});
