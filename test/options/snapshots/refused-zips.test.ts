@@ -87,8 +87,21 @@ test.each<[string, ZipEntry[], string]>([
   ],
   [
     'a table without the column that it needs',
-    [{ ...users, content: 'id,username\n' }],
+    [
+      { ...users, content: 'id,username\n' },
+      { ...users, name: 'classes.csv', content: 'sourcedId,title,classCode\n' },
+    ],
     'users.csv has no column sourcedId. Export it, too',
+  ],
+  [
+    'no table that has ids of OneRoster',
+    [{ ...users, content: 'id,username\n' }],
+    'The zip is not OneRoster: none of users.csv has ids by the names of that, such as sourcedId. Import each of its tables about enrollments by itself, with a mapping: `sis-relay snapshots diff` proposes one',
+  ],
+  [
+    'tables of Canvas',
+    [{ ...users, content: 'user_id,login_id,status\n' }],
+    'The zip is not OneRoster: users.csv is a table of Canvas. Import each of its tables about enrollments by itself, with a mapping: `sis-relay snapshots diff` proposes one',
   ],
   [
     'a table that is not CSV',

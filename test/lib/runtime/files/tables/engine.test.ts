@@ -177,7 +177,7 @@ describe('a table', () => {
   );
 
   test('is read with empty cells behind its last column, and without those of columns that have no name', async () => {
-    const csv = ['a,b,', '1,"2",', '3,4', '5,6,,"" , ', '7,8,,9', '10', '"11,",12,"",'].join('\n');
+    const csv = ['a,b,', '1,"2",', '3,4', '5,6,,"", ', '7,8,,9', '10', '"11,",12,"",'].join('\n');
     const pieces = async function* () {
       yield Buffer.from(csv);
     };
