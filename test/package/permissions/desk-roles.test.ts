@@ -272,6 +272,9 @@ describe('the console', () => {
     const untold = posts.map(({ path }) => path).filter((path) => !(path in verbs));
     expect(untold.sort()).toEqual([
       '/crosswalk',
+      '/filters',
+      '/filters/forget',
+      '/find',
       '/letters/search',
       '/runs/:id/answer',
       '/runs/:id/stop',

@@ -728,6 +728,7 @@ export async function brokenRules(
 const actionsOnEverything = new Set([
   'secretsmanager:ListSecrets',
   'lambda:ListEventSourceMappings',
+  'cloudwatch:GetMetricData',
   ...tracing,
   ...networking,
 ]);
