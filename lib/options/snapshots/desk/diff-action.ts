@@ -5,6 +5,7 @@ import { loadIntegrations } from '../../../stage/integrations.ts';
 import { writeNewFile } from '../../../stage/new-file.ts';
 import type { Target } from '../../../stage/target.ts';
 import { isTable } from '../feed.ts';
+import { isOfOneRoster } from '../package/formats.ts';
 import { checkReadable } from './compare-here.ts';
 import { diffSnapshot, hasMapping, hasSettings } from './diff.ts';
 import { withFiveCounts } from './read.ts';
@@ -28,6 +29,10 @@ export const diff = async (context: CommandContext, file: string, given: Given):
     map === undefined && (target === undefined || !(await hasMapping(target, { file, as, settings })));
   if (writeMapping !== undefined || !isTable(file) || (await isUnmapped())) {
     const tables = await surveyTables(file);
+    if (isTable(file) && tables?.tables.some(({ columns }) => isOfOneRoster(columns)))
+      throw new UsageError(
+        `${file} is a table, and nothing says what its columns mean: give --map, or --stage for the mapping in its bucket. One file of OneRoster is not a package: zip it with the others.`,
+      );
     if (tables !== undefined) return proposeMapping(context, file, { tables, writeMapping });
   }
   const isUnknown = async (): Promise<boolean> => target === undefined || !(await hasSettings(target));

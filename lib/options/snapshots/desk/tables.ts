@@ -17,6 +17,7 @@ import {
 } from '../package/formats.ts';
 import { firstRowOf } from '../package/manifest.ts';
 import { openZip } from '../package/zip.ts';
+import { checkPackage } from './compare-here.ts';
 
 /** What a table holds, and a mapping to start from. */
 export type TableSurvey = {
@@ -43,6 +44,7 @@ export const surveyTables = async (file: string): Promise<TablesSurvey | undefin
           isZip: false,
           tables: [await surveyOf(createReadStream(file), { name: basename(file), folder })],
         };
+      await checkPackage(file);
       const files = await openZip(file, isTable);
       try {
         const names = files.names.filter(isTable);

@@ -52,7 +52,8 @@ export const firstRowOf = async (files: Files, name: string): Promise<string[]> 
   for await (const piece of files.open(name)) {
     const [header = ''] = piece
       .toString('utf8')
-      .replace(/^\uFEFF/, '')
+      // Of UTF-16, which is refused later, with its reason.
+      .replace(/^\uFEFF|\u0000/g, '')
       .split(/[\r\n]/);
     return header.split(delimiterOf(header)).map((cell) => cell.trim().replace(/^"|"$/g, ''));
   }
