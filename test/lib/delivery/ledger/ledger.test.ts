@@ -181,6 +181,19 @@ describe('a message that may be sent twice without harm', () => {
     expect(await word(container(), message(3))).toBe('send');
   });
 
+  test('is a letter after three deaths, which nobody waits for; its replay is a new life', async () => {
+    for (let deaths = 1; deaths <= 3; deaths += 1) {
+      await attempt(message(1));
+      pass(lockMs);
+      expect(await word(container(), message(1))).toBe(deaths < 3 ? 'isolate' : 'crashed');
+    }
+    expect(await word(container(), message(1, copy))).toBe('crashed');
+    const replay = message(1, { messageId: 'sqs replay', replays: 1 });
+    await attempt(replay);
+    pass(lockMs);
+    expect(await word(container(), replay)).toBe('isolate');
+  });
+
   test('of a letter is not waited for by a copy, and by no older one after a person has decided', async () => {
     const ledger = container();
     await ledger.settle(await taken(ledger, message(2)), { ending: 'unknown', isParked: true });
