@@ -79,6 +79,8 @@ describe('a regular expression takes time in proportion to its text', () => {
   const makers: Record<string, () => unknown> = {
     'lib/runtime/privacy/secrets.ts': anew('lib/runtime/privacy/secrets.ts'),
     'lib/runtime/privacy/letter-body.ts': () => withoutFields('no JSON', ['key', 'plainSecret']),
+    'lib/delivery/handle/fields/grade-object.ts': anew('lib/delivery/handle/fields/grade-object.ts'),
+    'lib/delivery/mapping/times.ts': anew('lib/delivery/mapping/times.ts'),
     'lib/platform/client/request.ts': anew('lib/platform/client/request.ts'),
   };
   test('as all do that are made of text', async () => {

@@ -58,6 +58,7 @@ export const connectionFailure = (code: SafeText): SafeText =>
 
 /** What to do about a failure with these words, wherever they are kept; undefined: it heals by itself, or is no failure of the network. */
 export const networkRemedyIn = (text: string): string | undefined => {
-  const [, code] = /: no connection[^()]* \(([A-Z_0-9]+)\)\.?$/.exec(text) ?? [];
+  const words = text.slice(Math.max(0, text.lastIndexOf(': no connection')));
+  const [, code] = /^: no connection[^(]*\(([A-Z_0-9]+)\)\.?$/.exec(words) ?? [];
   return code === undefined ? undefined : rowFor(code)?.remedy;
 };

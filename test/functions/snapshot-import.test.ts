@@ -158,6 +158,7 @@ describe('an import', () => {
     });
     const none = { updated: 0, removed: 0, unchanged: 0, refused: 0 };
     expect(await recordOf(answer)).toEqual({
+      feed: 'oneroster',
       ...{ id: answer.id, key: 'snapshots/export.zip', state: 'accepted', sent: 9, of: 9 },
       versionId: expect.stringMatching(/^\w+$/),
       ...{ droppedAt: expect.any(String), startedAt: expect.any(String), endedAt: expect.any(String) },
@@ -408,8 +409,8 @@ test('a file that the bucket gives to nobody fails at once, has a record that sa
 });
 
 describe('a file that is none', () => {
-  test('is ignored where it is no snapshot, and refused where it lies elsewhere', async () => {
-    expect(await invoke({ key: 'snapshots/mapping.json' })).toMatchObject({ outcome: 'ignored' });
+  test('is ignored if it is not complete, and refused where it lies elsewhere', async () => {
+    expect(await invoke({ key: 'snapshots/export.zip.part' })).toMatchObject({ outcome: 'ignored' });
     await expect(invoke({ key: 'uploads/a.zip' })).rejects.toThrow('names no file under snapshots/');
     expect(await invoke({ key: 'snapshots/gone.zip' })).toMatchObject({ outcome: 'replaced' });
   });

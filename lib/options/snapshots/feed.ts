@@ -37,16 +37,28 @@ export const feedFor = (key: string, declared: FeedPatterns = {}): string => {
   return folders.length === 0 ? zipFeed : `${folders.join('/')}.zip`;
 };
 
-/** The text at `{}`, which names the feed; `*` stands for text that does not. Undefined: it is not of this pattern. */
+/**
+ * The text at `{}`, which names the feed; `*` stands for text that does not. Each takes as little as it can. Undefined: the text is not of
+ * this pattern.
+ */
 const keptBy = (pattern: string, text: string): string | undefined => {
-  const source = pattern
-    .split(/(\*|\{\})/)
-    .map((part) =>
-      part === '*' ? '.*' : part === '{}' ? '(.+?)' : part.replace(/[\^$.+?()[\]{}|\\]/g, '\\$&'),
-    )
-    .join('');
-  const found = new RegExp(`^${source}$`, 'su').exec(text);
-  return found === null ? undefined : (found[1] ?? '');
+  const pieces = pattern.split(/(\*|\{\})/);
+  const [first = '', ...others] = pieces;
+  if (others.length === 0) return text === pattern ? '' : undefined;
+  if (!text.startsWith(first)) return undefined;
+  let kept = '';
+  let at = first.length;
+  for (let place = 0; place < others.length; place += 2) {
+    const [wildcard, literal = ''] = others.slice(place, place + 2);
+    const from = wildcard === '{}' ? at + 1 : at;
+    const isLast = place + 2 === others.length;
+    const end = text.length - literal.length;
+    const found = !isLast ? text.indexOf(literal, from) : text.endsWith(literal) && end >= from ? end : -1;
+    if (found < 0) return undefined;
+    if (wildcard === '{}') kept = text.slice(at, found);
+    at = found + literal.length;
+  }
+  return kept;
 };
 
 /** Of what keeps its feed. What a version before 1.1 wrote has none. */
@@ -66,11 +78,18 @@ export const isNumberedLike = (one: string, other: string): boolean =>
 /** The name of a file without its endings, as in `enrollments` for `enrollments.csv.gz`. */
 export const stemOf = (name: string): string => fileNameOf(name).toLowerCase().split('.')[0] ?? '';
 
+const withoutLastSeparators = (text: string): string => {
+  let end = text.length;
+  while (end > 0 && '-_. '.includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
+};
+
 /** What declares both as one feed. */
 export const declarationOf = (one: string, other: string): FeedPatterns => {
   const pattern = one.replace(/\d+(?:[-_. T:]?\d+)*Z?/g, '*');
   const isWide = keptBy(pattern, other) === undefined || !pattern.includes('*');
   if (isWide) return { [other]: [other, one] };
-  const name = pattern.replace(/[-_. ]*\*/g, '');
+  const parts = pattern.split('*');
+  const name = parts.map((part, at) => (at < parts.length - 1 ? withoutLastSeparators(part) : part)).join('');
   return { [/^\.?(csv|zip)$/.test(name) ? other : name]: [pattern] };
 };

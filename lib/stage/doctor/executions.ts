@@ -169,7 +169,7 @@ export const droppedFile: Step = {
   needs: importer,
   claim:
     'A file that is put under snapshots/ starts snapshot-import once, by EventBridge and the function’s alias',
-  does: 'Puts a text file under snapshots/, which snapshot-import ignores.',
+  does: 'Puts a file under snapshots/ whose name says that it is not complete: snapshot-import ignores it.',
   costs: 'less than $0.01',
   minutes: 4,
   expected: 'one execution, which ignores the file',
@@ -182,7 +182,7 @@ export const droppedFile: Step = {
     if (Bucket === undefined) return notHere('The name of the bucket is not known: pass --bucket.');
     const sdk = await import('@aws-sdk/client-s3');
     const s3 = await corner.target.s3();
-    const [sinceMs, Key] = [Date.now(), keyOf(corner, '.txt')];
+    const [sinceMs, Key] = [Date.now(), keyOf(corner, '.part')];
     let VersionId: string | undefined;
     await corner.make(
       `the object ${Key} of the bucket`,

@@ -514,7 +514,10 @@ const titles: University[] = [
           },
         ],
       ]);
-      expect(refused(2)).toEqual([hadTitle, 'results lineItemSourcedId names no line item that can be used']);
+      expect(refused(2)).toEqual([
+        hadTitle,
+        'results lineItemSourcedId its row in lineItems.csv was refused',
+      ]);
       expect(sent(3)).toEqual([]);
     },
   },

@@ -15,5 +15,5 @@ export const log = async (
     ...{ ...each, letters: [...meant.union(did)] },
   }));
   print({ ...read, commands }, () => logView(read, most));
-  finish(read.commands.length > 0);
+  finish(true);
 };

@@ -209,7 +209,7 @@ const documentOf = ({ document, label, problems = [] }: Document): Html => {
 type DocumentLine = { line: string; path: string };
 
 const placeOf = (path: string, lines: readonly DocumentLine[]): number | undefined => {
-  for (let at = path; at !== ''; at = at.replace(/\.?[^.]*$/, '')) {
+  for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.')))) {
     const found = lines.findIndex((each) => each.path === at);
     if (found >= 0) return found;
   }

@@ -302,7 +302,7 @@ const linkedTables = {
 
 /** A statement that gives the names by a template, as an import makes them. */
 const valuesOf = (template: string): string => {
-  const parts = template.split(/\{([^}]*)\}/);
+  const parts = template.split(/\{([^{}]*)\}/);
   const cells = parts.flatMap((part, at) =>
     at % 2 === 1 ? [`trimmed(${part.includes('.') ? part : `c.${part}`})`] : [],
   );

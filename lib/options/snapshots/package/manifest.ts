@@ -53,7 +53,8 @@ export const firstRowOf = async (files: Files, name: string): Promise<string[]> 
     const [header = ''] = piece
       .toString('utf8')
       // Of UTF-16, which is refused later, with its reason.
-      .replace(/^\uFEFF|\u0000/g, '')
+      .replace(/^\uFEFF/, '')
+      .replaceAll('\0', '')
       .split(/[\r\n]/);
     return header.split(delimiterOf(header)).map((cell) => cell.trim().replace(/^"|"$/g, ''));
   }
