@@ -25,6 +25,9 @@ const sqlTexts = (folder: string): Record<string, string> =>
  * What a container never uses, left out of every bundle. A name that the code asks for and that is not here is an error of
  * the build.
  */
+const noLambdaClient = `
+    export const lambdaOf = () => { throw new Error('The client for functions is not in the bundle') };`;
+
 const replacements: Record<string, string | ((folder: string) => string)> = {
   // The package's own entry evaluates fetch, WebSocket and caches too: 28 ms and 270 KB of each cold start (Node 24).
   undici: `
@@ -43,6 +46,9 @@ const replacements: Record<string, string | ((folder: string) => string)> = {
   // undici's other protocol, with all of Node's own HTTP/2 behind it: no client of ours speaks it.
   './client-h2.js': `
     module.exports = () => { throw new Error('HTTP/2 is not in the bundle: set allowH2 to false') };`,
+  // No function may change a function: what options read on call does without this client.
+  '../../stage/lambda-client.ts': noLambdaClient,
+  '../../../stage/lambda-client.ts': noLambdaClient,
   // Each schema can describe itself as JSON Schema: 17 KB of each function, though only `npm run generate` and the command ask for it.
   '../core/json-schema-processors.js': `
     module.exports = {};`,

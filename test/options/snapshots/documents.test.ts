@@ -6,8 +6,8 @@ import { examplesIn, sectionOf } from '../../documents.ts';
 
 test('what the producers’ guide shows of snapshots is read as it says', async () => {
   const [settings, ...mappings] = examplesIn(sectionOf('events/README.md', '## Snapshots'));
-  const { roles } = settings as { roles: Record<string, number> };
-  expect(snapshotSettings.parse({ roles })).toEqual(snapshotSettings.parse(settings));
+  const { roles, feeds } = settings as { roles: Record<string, number>; feeds: Record<string, string[]> };
+  expect(snapshotSettings.parse({ roles, feeds })).toEqual(snapshotSettings.parse(settings));
   const integrations = await loadIntegrations();
   const { functions } = snapshotSettings.parse({});
   const read = await Promise.all(

@@ -20,7 +20,12 @@ import {
   snapshotRecord,
 } from '../state/record.ts';
 import { type QuietFeed, readFeeds, readQuietFeeds } from './feeds.ts';
-import { readUnacceptedFiles, type UnacceptedFiles, type WaitingFile } from './unaccepted.ts';
+import {
+  type ReadRunning,
+  readUnacceptedFiles,
+  type UnacceptedFiles,
+  type WaitingFile,
+} from './unaccepted.ts';
 
 export type SnapshotList = {
   /** Newest first. */
@@ -93,12 +98,16 @@ export type OpenSnapshots = UnacceptedFiles & {
   quietFeeds: QuietFeed[];
 };
 
-export const openSnapshots = async (target: Target, signal: AbortSignal): Promise<OpenSnapshots> => {
+export const openSnapshots = async (
+  target: Target,
+  signal: AbortSignal,
+  readRunning?: ReadRunning,
+): Promise<OpenSnapshots> => {
   // While one waits, later ones are not even compared.
   const bucket = await reviewBucketOf(target);
   const [{ snapshots }, files, quietFeeds] = await Promise.all([
     recordsIn(bucket, { limit: 10, signal }),
-    readUnacceptedFiles(target, signal),
+    readUnacceptedFiles(target, signal, readRunning),
     readQuietFeeds(bucket, signal),
   ]);
   const open = snapshots.filter(

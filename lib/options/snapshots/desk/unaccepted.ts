@@ -23,15 +23,22 @@ export type TroubledImport = Pick<Unaccepted, 'key' | 'feed' | 'versionId' | 'pu
 
 export type UnacceptedFiles = { waiting: WaitingFile[]; troubled: TroubledImport[] };
 
+/** The ARNs of the executions of imports that run; undefined: it is not known, and each that has not ended counts. */
+export type ReadRunning = (target: Target) => Promise<string[] | undefined>;
+
 /** What was put and is not accepted, or not well. @throws if the bucket cannot be read. */
-export const readUnacceptedFiles = async (target: Target, signal: AbortSignal): Promise<UnacceptedFiles> => {
+export const readUnacceptedFiles = async (
+  target: Target,
+  signal: AbortSignal,
+  readRunning: ReadRunning = runningImports,
+): Promise<UnacceptedFiles> => {
   const bucket = await reviewBucketOf(target);
   const all = await listUnaccepted({
     keysUnder: (prefix) => bucket.namesUnder(prefix, signal),
     readJsonIfAny: bucket.jsonIfAny,
   });
   const open = all.filter(({ is }) => isOpen(is));
-  const running = open.length === 0 ? [] : await runningImports(target);
+  const running = open.length === 0 ? [] : await readRunning(target);
   const isRunning = ({ execution = '' }: Unaccepted) => running === undefined || running.includes(execution);
   const atWork = open.find((each) => each.is === 'at work' && isRunning(each));
   return {
@@ -59,8 +66,8 @@ export const readUnacceptedFiles = async (target: Target, signal: AbortSignal): 
   };
 };
 
-/** The ARNs of the executions; undefined: the caller may not list them. */
-const runningImports = async (target: Target): Promise<string[] | undefined> => {
+/** Undefined: the caller may not list them. */
+const runningImports: ReadRunning = async (target) => {
   const { lambda } = await lambdaOf(target);
   try {
     return await runningExecutions(lambda)(`${target.prefix}snapshot-import`);

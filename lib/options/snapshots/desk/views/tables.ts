@@ -42,11 +42,10 @@ export const tablesView = (
         'No table is about enrollments, as far as its columns tell. Write a mapping by the producers’ guide (events/README.md#any-csv-file), with the columns above.',
       ),
     ...(written === undefined ? [] : [text(`Written to ${written}.`)]),
+    isZip && text('Unpack it, and write the mapping of each such table.'),
     part(
       isZip
-        ? text(
-            `Next: unpack it, write the mapping of each such table, and compare: snapshots diff ${plain(mapped[0]?.name ?? 'a.csv')} --map mapping.json`,
-          )
+        ? { lead: 'Next', command: `snapshots diff ${plain(mapped[0]?.name ?? 'a.csv')} --map mapping.json` }
         : written === undefined
           ? { lead: 'Next', command: `snapshots diff ${given} --write-mapping mapping.json` }
           : { lead: 'Next', command: `snapshots diff ${given} --map ${written}` },
