@@ -5,9 +5,10 @@ import { loadIntegrations } from '../../../lib/stage/integrations.ts';
 import { examplesIn, sectionOf } from '../../documents.ts';
 
 test('what the producers’ guide shows of snapshots is read as it says', async () => {
-  const [settings, ...mappings] = examplesIn(sectionOf('events/README.md', '## Snapshots'));
-  const { roles, feeds } = settings as { roles: Record<string, number>; feeds: Record<string, string[]> };
-  expect(snapshotSettings.parse({ roles, feeds })).toEqual(snapshotSettings.parse(settings));
+  const examples = examplesIn(sectionOf('events/README.md', '## Snapshots')) as object[];
+  const mappings = examples.filter((example) => 'messages' in example);
+  for (const settings of examples.filter((example) => !('messages' in example)))
+    expect(snapshotSettings.safeParse(settings).error).toBeUndefined();
   const integrations = await loadIntegrations();
   const { functions } = snapshotSettings.parse({});
   const read = await Promise.all(
