@@ -26,8 +26,8 @@ export const diff = async (context: CommandContext, file: string, given: Given):
       'Settings are proposed for a zip of OneRoster: a table needs a mapping, as by --map.',
     );
   const isUnmapped = async (): Promise<boolean> =>
-    map === undefined && (target === undefined || !(await hasMapping(target, { file, as, settings })));
-  if (writeMapping !== undefined || !isTable(file) || (await isUnmapped())) {
+    !isTable(file) || target === undefined || !(await hasMapping(target, { file, as, settings }));
+  if (writeMapping !== undefined || (map === undefined && (await isUnmapped()))) {
     const tables = await surveyTables(file);
     if (isTable(file) && tables?.tables.some(({ columns }) => isOfOneRoster(columns)))
       throw new UsageError(

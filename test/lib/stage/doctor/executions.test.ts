@@ -115,7 +115,7 @@ test.each<[string, Step, Played[], string]>([
     droppedFile,
     ['a', 'b'].map((name) => ({
       name,
-      input: `snapshots/${own(droppedFile)}.txt`,
+      input: `snapshots/${own(droppedFile)}.part`,
       result: '{"outcome":"ignored"}',
     })),
     '2, the first after 0 s: SUCCEEDED, ignored',
