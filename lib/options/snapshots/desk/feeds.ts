@@ -5,7 +5,7 @@ import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import { feedOf, zipFeed } from '../feed.ts';
 import { isOfPattern, settingsKey, snapshotSettings } from '../package/settings-file.ts';
 import { acceptedFeedsPrefix, acceptedKey, droppedMsOf, feedOfAccepted } from '../state/record.ts';
-import { listUnaccepted } from '../state/unaccepted.ts';
+import type { Unaccepted } from '../state/unaccepted.ts';
 
 /** What files of one name are, by the last accepted one. */
 export type Feed = {
@@ -96,16 +96,13 @@ export type QuietFeed = Feed & {
 export const quietAfterDays = 14;
 const dayMs = 24 * 3_600_000;
 
-export const readQuietFeeds = async (bucket: ReviewBucket, signal: AbortSignal): Promise<QuietFeed[]> => {
-  const feeds = await readFeeds(bucket, signal);
+export const quietFeedsOf = async (
+  feeds: readonly Feed[],
+  put: readonly Unaccepted[],
+  bucket: ReviewBucket,
+): Promise<QuietFeed[]> => {
   if (feeds.length === 0) return [];
-  const [patterns, put] = await Promise.all([
-    oncePatterns(bucket),
-    listUnaccepted({
-      keysUnder: (prefix) => bucket.namesUnder(prefix, signal),
-      readJsonIfAny: bucket.jsonIfAny,
-    }),
-  ]);
+  const patterns = await oncePatterns(bucket);
   // It comes, although it is not accepted.
   const coming = new Set(put.flatMap((each) => (each.isEnd || each.is === 'ignored' ? [] : [feedOf(each)])));
   const newestMs = Math.max(...feeds.map(({ droppedAt }) => Date.parse(droppedAt) || 0));

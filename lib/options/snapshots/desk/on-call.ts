@@ -1,23 +1,15 @@
-import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
 import type { ReadOnCall } from '../../../option.ts';
 import { feedOf } from '../feed.ts';
-import { listUnaccepted } from '../state/unaccepted.ts';
-import { readFeeds } from './feeds.ts';
 import { listPassed } from './passed.ts';
-import { openSnapshots } from './read.ts';
+import { readOpen } from './read.ts';
 
 export const readOnCall: ReadOnCall = async (target, signal) => {
-  const bucket = await reviewBucketOf(target);
-  const [{ snapshots, waiting }, passed = [], feeds, put] = await Promise.all([
-    // This runs in a function, which may not list those of another.
-    openSnapshots(target, signal, async () => undefined),
+  const [{ open, feeds, put }, passed = []] = await Promise.all([
+    // This runs in a function, which may not list the executions of another.
+    readOpen(target, signal, async () => undefined),
     listPassed(target, signal),
-    readFeeds(bucket, signal),
-    listUnaccepted({
-      keysUnder: (prefix) => bucket.namesUnder(prefix, signal),
-      readJsonIfAny: bucket.jsonIfAny,
-    }),
   ]);
+  const { snapshots, waiting } = open;
   const undecided = snapshots.filter(({ state }) => state === 'waiting-for-approval').length;
   const arrivalsMs: Record<string, number> = {};
   const arrived = (feed: string, at: string): void => {

@@ -19,11 +19,13 @@ import {
   type SnapshotRecord,
   snapshotRecord,
 } from '../state/record.ts';
-import { type QuietFeed, readFeeds, readQuietFeeds } from './feeds.ts';
+import type { Unaccepted } from '../state/unaccepted.ts';
+import { type Feed, type QuietFeed, quietFeedsOf, readFeeds } from './feeds.ts';
 import {
+  listUnacceptedIn,
   type ReadRunning,
-  readUnacceptedFiles,
   type UnacceptedFiles,
+  unacceptedFilesOf,
   type WaitingFile,
 } from './unaccepted.ts';
 
@@ -84,7 +86,7 @@ export const listSnapshots = async (target: Target, given: Read): Promise<Snapsh
   const [{ snapshots, all }, feeds, { waiting }] = await Promise.all([
     recordsIn(bucket, given),
     readFeeds(bucket, given.signal),
-    readUnacceptedFiles(target, given.signal),
+    listUnacceptedIn(bucket, given.signal).then((put) => unacceptedFilesOf(put, target)),
   ]);
   const tables = feeds.flatMap(({ name, id }) => (name === zipFeed ? [] : [[name, id]]));
   const accepted = feeds.find(({ name }) => name === zipFeed)?.id;
@@ -98,17 +100,24 @@ export type OpenSnapshots = UnacceptedFiles & {
   quietFeeds: QuietFeed[];
 };
 
-export const openSnapshots = async (
+export const openSnapshots = async (target: Target, signal: AbortSignal): Promise<OpenSnapshots> =>
+  (await readOpen(target, signal)).open;
+
+/** The same, with what it was read from. */
+export const readOpen = async (
   target: Target,
   signal: AbortSignal,
   readRunning?: ReadRunning,
-): Promise<OpenSnapshots> => {
-  // While one waits, later ones are not even compared.
+): Promise<{ open: OpenSnapshots; feeds: Feed[]; put: Unaccepted[] }> => {
   const bucket = await reviewBucketOf(target);
-  const [{ snapshots }, files, quietFeeds] = await Promise.all([
+  const [{ snapshots }, put, feeds] = await Promise.all([
     recordsIn(bucket, { limit: 10, signal }),
-    readUnacceptedFiles(target, signal, readRunning),
-    readQuietFeeds(bucket, signal),
+    listUnacceptedIn(bucket, signal),
+    readFeeds(bucket, signal),
+  ]);
+  const [files, quietFeeds] = await Promise.all([
+    unacceptedFilesOf(put, target, readRunning),
+    quietFeedsOf(feeds, put, bucket),
   ]);
   const open = snapshots.filter(
     ({ id, state, decided }) =>
@@ -117,7 +126,7 @@ export const openSnapshots = async (
         (state === 'waiting-for-approval' && decided === undefined)) &&
       !files.troubled.some((each) => each.id === id),
   );
-  return { ...files, quietFeeds, snapshots: open.reverse() };
+  return { open: { ...files, quietFeeds, snapshots: open.reverse() }, feeds, put };
 };
 
 /** @param given an id, or its beginning. @throws RefusedError if none or more than one matches. */

@@ -1,4 +1,4 @@
-import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import type { ReviewBucket } from '../../../desk/reviews/bucket.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 import { runningExecutions } from '../../../runtime/jobs/older-executions.ts';
 import { lambdaOf } from '../../../stage/lambda-client.ts';
@@ -26,17 +26,19 @@ export type UnacceptedFiles = { waiting: WaitingFile[]; troubled: TroubledImport
 /** The ARNs of the executions of imports that run; undefined: it is not known, and each that has not ended counts. */
 export type ReadRunning = (target: Target) => Promise<string[] | undefined>;
 
-/** What was put and is not accepted, or not well. @throws if the bucket cannot be read. */
-export const readUnacceptedFiles = async (
-  target: Target,
+/** @throws if the bucket cannot be read. */
+export const listUnacceptedIn = (
+  { namesUnder, jsonIfAny }: ReviewBucket,
   signal: AbortSignal,
+): Promise<Unaccepted[]> =>
+  listUnaccepted({ keysUnder: (prefix) => namesUnder(prefix, signal), readJsonIfAny: jsonIfAny });
+
+/** What was put and is not accepted, or not well. */
+export const unacceptedFilesOf = async (
+  all: readonly Unaccepted[],
+  target: Target,
   readRunning: ReadRunning = runningImports,
 ): Promise<UnacceptedFiles> => {
-  const bucket = await reviewBucketOf(target);
-  const all = await listUnaccepted({
-    keysUnder: (prefix) => bucket.namesUnder(prefix, signal),
-    readJsonIfAny: bucket.jsonIfAny,
-  });
   const open = all.filter(({ is }) => isOpen(is));
   const running = open.length === 0 ? [] : await readRunning(target);
   const isRunning = ({ execution = '' }: Unaccepted) => running === undefined || running.includes(execution);
@@ -51,13 +53,11 @@ export const readUnacceptedFiles = async (
         );
         const behind = held ?? atWork;
         return {
-          ...{
-            key,
-            ...(feed !== undefined && { feed }),
-            ...(versionId !== undefined && { versionId }),
-            sizeBytes,
-            putAt,
-          },
+          key,
+          ...(feed !== undefined && { feed }),
+          ...(versionId !== undefined && { versionId }),
+          sizeBytes,
+          putAt,
           ...(isEnd && { isEnd }),
           ...(behind && { behind: nameOf(behind) }),
         };
@@ -100,14 +100,14 @@ const troubledOf = ({ all, isRunning }: Looked): TroubledImport[] => {
     if (!isTrouble(is)) return [];
     return [
       {
-        ...{
-          key,
-          ...(feed !== undefined && { feed }),
-          ...(versionId !== undefined && { versionId }),
-          putAt,
-          ...(id !== undefined && { id }),
-        },
-        ...{ is, why, ...(isEnd && { isEnd }) },
+        key,
+        ...(feed !== undefined && { feed }),
+        ...(versionId !== undefined && { versionId }),
+        putAt,
+        ...(id !== undefined && { id }),
+        is,
+        why,
+        ...(isEnd && { isEnd }),
       },
     ];
   });
