@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { clockMs, isTimeZone } from '../message/time-zone.ts';
 
 /** What the SIS is expected to send, and when nothing is expected. */
 export type Expectation = {
@@ -71,13 +72,7 @@ export const expectedSchema = z.string().transform((text, context): Expectation[
   return expectations;
 });
 
-export const timeZoneSchema = z.string().refine((timeZone) => {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-}, 'must be a time zone such as Europe/Vienna');
+export const timeZoneSchema = z.string().refine(isTimeZone, 'must be a time zone such as Europe/Vienna');
 
 /** The time at a place. */
 export type LocalTime = {
@@ -88,22 +83,16 @@ export type LocalTime = {
   day: string;
 };
 
-export const localTimeIn = (timeZone: string): ((ms: number) => LocalTime) => {
-  const format = new Intl.DateTimeFormat('en-GB', {
-    ...{ timeZone, weekday: 'short', hour: '2-digit', hourCycle: 'h23' },
-    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
-  });
-  return (ms) => {
-    const parts: Record<string, string> = {};
-    for (const { type, value } of format.formatToParts(ms)) parts[type] = value;
-    const { weekday = '', hour, year, month, day } = parts;
+export const localTimeIn =
+  (timeZone: string) =>
+  (ms: number): LocalTime => {
+    const clock = new Date(clockMs(ms, timeZone));
     return {
-      weekday: weekdays.indexOf(weekday.toLowerCase()) + 1,
-      hour: Number(hour),
-      day: `${year}-${month}-${day}`,
+      weekday: clock.getUTCDay() || 7,
+      hour: clock.getUTCHours(),
+      day: clock.toISOString().slice(0, 10),
     };
   };
-};
 
 const isExpectedAt = ({ days, fromHour, toHour, pauses }: Expectation, at: LocalTime): boolean =>
   days.includes(at.weekday) &&

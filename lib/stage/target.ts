@@ -209,8 +209,7 @@ const targetOnAws = (options: TargetOptions) => {
       const told = url === undefined ? await outputs() : {};
       const PLATFORM_URL = url ?? told.PlatformUrl;
       if (PLATFORM_URL === undefined) return undefined;
-      const SECRET_PREFIX =
-        secrets ?? told.SecretPrefix ?? prefix.replace(/^sis-relay-(.+)-$/, 'sis-relay/$1');
+      const SECRET_PREFIX = secrets ?? told.SecretPrefix ?? pathOfStage(prefix);
       const { PlatformLpVersion: lp, PlatformLeVersion: le } = told;
       // What another stage is called with may be in the environment.
       const versions = { ...(lp && { PLATFORM_LP_VERSION: lp }), ...(le && { PLATFORM_LE_VERSION: le }) };
@@ -231,6 +230,9 @@ const regionOf = (stage: string | undefined): string | undefined => {
     return undefined;
   }
 };
+
+/** `sis-relay/<stage>`, which names its secrets and its metrics, of `sis-relay-<stage>-`, which names the rest. */
+export const pathOfStage = (prefix: string): string => prefix.replace(/^sis-relay-(.+)-$/, 'sis-relay/$1');
 
 const outputsOf = (stack: Stack | undefined, { warn }: TargetOptions): StackOutputs => {
   if (stack === undefined) return {};

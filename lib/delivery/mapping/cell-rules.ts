@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isTimeZone } from '../../message/time-zone.ts';
 import { delimiters } from '../../runtime/files/tables/delimiter.ts';
 
 /** What programs put around a value, so that a spreadsheet or a person leaves it as it is. */
@@ -25,22 +26,16 @@ export const fileRules = z.strictObject({
   /** Which number comes first in a date such as 1/05/2023. Without it, such a date is not read. */
   dateOrder: z.enum(['day-month-year', 'month-day-year']).optional(),
   /** Where days and times without an offset from UTC are meant. */
-  timeZone: z.string().refine(isTimeZone, 'must be a time zone such as Europe/Berlin').optional(),
+  timeZone: z
+    .string()
+    .refine((name) => isTimeZone(name) && /^[A-Za-z]/.test(name), 'must be a time zone such as Europe/Berlin')
+    .optional(),
   /** What separates cells. Without it, the first row shows it. */
   separator: z.enum(delimiters).optional(),
 });
 
 export type ValueRules = { [Name in keyof typeof valueRules]?: z.output<(typeof valueRules)[Name]> };
 export type FileRules = z.output<typeof fileRules>;
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return /^[A-Za-z]/.test(name);
-  } catch {
-    return false;
-  }
-}
 
 const blanks = ' \t\n\v\f\r\u00a0\u200b\u202f\u3000\ufeff';
 const quotes = '"\'„“”‚‘’«»';

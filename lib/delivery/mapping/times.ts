@@ -1,4 +1,5 @@
 import { type SafeText, safe } from '../../message/safe-text.ts';
+import { clockMs } from '../../message/time-zone.ts';
 import type { FileRules } from './cell-rules.ts';
 
 type Rules = Pick<FileRules, 'dateOrder' | 'timeZone'>;
@@ -93,22 +94,6 @@ const dayIn = (
 const offsetIn = (zone: string): number => {
   const [, sign, hours = '0', minutes = '0'] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone) ?? [];
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes ?? 0)) * 60_000;
-};
-
-const clocks = new Map<string, Intl.DateTimeFormat>();
-
-/** What a clock of the time zone shows, in milliseconds as if it were in UTC. */
-export const clockMs = (ms: number, timeZone: string): number => {
-  const clock =
-    clocks.get(timeZone) ??
-    new Intl.DateTimeFormat('en-US', {
-      ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric' },
-      ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
-    });
-  clocks.set(timeZone, clock);
-  const parts = Object.fromEntries(clock.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-  return Date.UTC(year, month - 1, day, hour, minute, second);
 };
 
 /** When a clock of the time zone shows this. The second step is for a change of the clock in between. */

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { jsonIn } from '../../message/json.ts';
 import { awsClient, type ClientOptions } from '../../runtime/aws/clients.ts';
 import type { metricDefinitions } from '../../runtime/telemetry/metrics.ts';
-import type { Target } from '../../stage/target.ts';
+import { pathOfStage, type Target } from '../../stage/target.ts';
 
 type DoneQuery = { functions: readonly string[]; sinceMs: number; signal: AbortSignal };
 type DoneCount = { atMs: number; count: number };
@@ -56,7 +56,7 @@ const onAws = async (
 ): Promise<DoneCount[]> => {
   const { CloudWatchClient, GetMetricDataCommand } = await import('@aws-sdk/client-cloudwatch');
   const cloudwatch = awsClient(CloudWatchClient, client);
-  const Namespace = prefix.replace(/^sis-relay-(.+)-$/, 'sis-relay/$1');
+  const Namespace = pathOfStage(prefix);
   const MetricDataQueries = functions.map((name, at) => ({
     Id: `m${at}`,
     MetricStat: {
