@@ -85,6 +85,7 @@ const lines: Readonly<Record<string, () => string>> = {
   resume: () => 'resume grade-push',
   'snapshots approve': () => `snapshots approve ${snapshot} --yes`,
   'snapshots reject': () => `snapshots reject ${snapshot} --yes ${why}`,
+  'snapshots put': () => `snapshots put ${join(folder, 'a.csv')}`,
   'snapshots end': () => `snapshots end a.csv --yes ${why}`,
   'reconcile accept': () => `reconcile accept grade/2001/5001/301 --yes ${why}`,
   'reconcile resend': () => `reconcile resend grade/2001/5001/301 --yes ${why}`,

@@ -62,17 +62,17 @@ const removed = (): string[] =>
     .sort();
 
 test('a file that comes no more is ended by one command, which shows what only it wants; its record is kept; several are ended in the order of their names', async () => {
-  await put('backfill-1.csv', ['BIO-101 ada', 'BIO-101 ben']);
-  await put('backfill-2.csv', ['BIO-101 ada', 'ART-1 ben']);
+  await put('backfill-arts.csv', ['BIO-101 ada', 'BIO-101 ben']);
+  await put('backfill-music.csv', ['BIO-101 ada', 'ART-1 ben']);
   await put('students.csv', ['BIO-101 ben', 'ART-1 cleo', 'ART-1 dan']);
-  expect(await list()).toMatchObject({ acceptedTables: { 'backfill-1.csv': expect.any(String) } });
+  expect(await list()).toMatchObject({ acceptedTables: { 'backfill-arts.csv': expect.any(String) } });
 
   expect(await printed('snapshots end none.csv --yes')).toMatchObject({
     ...{ status: 1, err: expect.stringContaining('No accepted file has the name none.csv.') },
   });
   expect(await printed('snapshots end a.zip --yes')).toMatchObject({ status: 2 });
   // Nobody to ask: nothing begins.
-  const asked = await said('snapshots end backfill-1.csv');
+  const asked = await said('snapshots end backfill-arts.csv');
   expect(asked).toContain(
     'no enrollment ends, as it alone wants none. 2 enrollments stay, as other files want them.',
   );
@@ -86,10 +86,10 @@ test('a file that comes no more is ended by one command, which shows what only i
   expect(exit).toBe(0);
   const { planned, ended } = JSON.parse(out);
   expect(planned.map(({ feed, ending }: { feed: string; ending: object }) => [feed, ending])).toMatchObject([
-    ['backfill-1.csv', { enrollments: 0, wantedByOthers: 2 }],
-    ['backfill-2.csv', { enrollments: 2, people: 2, orgUnits: 2, wantedByOthers: 0 }],
+    ['backfill-arts.csv', { enrollments: 0, wantedByOthers: 2 }],
+    ['backfill-music.csv', { enrollments: 2, people: 2, orgUnits: 2, wantedByOthers: 0 }],
   ]);
-  expect(ended).toMatchObject([{ outcome: 'ended' }, { feed: 'backfill-2.csv', outcome: 'ended' }]);
+  expect(ended).toMatchObject([{ outcome: 'ended' }, { feed: 'backfill-music.csv', outcome: 'ended' }]);
   expect(removed()).toEqual(['ART-1 ben', 'BIO-101 ada']);
   expect(await files.keysUnder('snapshot-records/accepted/')).toEqual([acceptedKeyOf('students.csv')]);
   // An import lets go of its file after it has said what became of it.
@@ -101,9 +101,9 @@ test('a file that comes no more is ended by one command, which shows what only i
   });
 });
 
-test('another import that is in the way is named, and the end is in the list once it is reached', async () => {
+test('another import of the feed that is in the way is named, and the end is in the list once it is reached', async () => {
   await put('last-term.csv', ['BIO-101 eve']);
-  const waiting = await put('students.csv', [], 'waiting-for-approval');
+  const waiting = await put('last-term.csv', [], 'waiting-for-approval');
   const ending = said('snapshots end last-term.csv --yes --wait 1');
   const look = async () => (await status()).waitingFiles;
   await expect
@@ -119,13 +119,13 @@ test('another import that is in the way is named, and the end is in the list onc
 
 test('status names a file that comes once, by the settings, and how much it holds back', async () => {
   await settings({ ended: ['backfill-*.csv'], maxRemovalsPercent: 100 });
-  await put('backfill-3.csv', ['BIO-101 ben', 'ART-1 zoe']);
+  await put('backfill-law.csv', ['BIO-101 ben', 'ART-1 zoe']);
   expect((await status()).quietFeeds).toMatchObject([
-    { name: 'backfill-3.csv', pattern: 'backfill-*.csv', heldBack: 0 },
+    { name: 'backfill-law.csv', pattern: 'backfill-*.csv', heldBack: 0 },
   ]);
   await put('students.csv', ['ART-1 cleo']);
-  expect((await status()).quietFeeds).toMatchObject([{ name: 'backfill-3.csv', heldBack: 1 }]);
+  expect((await status()).quietFeeds).toMatchObject([{ name: 'backfill-law.csv', heldBack: 1 }]);
   expect(await said('status')).toMatch(
-    /What to do first backfill-3.csv came .* ago, once, by the settings. 1 enrollment that other files have no more is kept/,
+    /What to do first backfill-law.csv came .* ago, once, by the settings. 1 enrollment that other files have no more is kept/,
   );
 });
