@@ -82,6 +82,8 @@ async function receive(
 }
 
 async function settle(mapping: QueueMapping, messages: Message[]) {
+  // As on AWS, no handler begins in the millisecond of the receipt: a stage whose messages wait for less than one parks each of them.
+  await sleep(2);
   const records = messages.map((message) => recordOf(message, mapping.queueArn));
   const result = await mapping.invoke({ Records: records });
   if (!result.ok)

@@ -453,7 +453,7 @@ export const rules = {
           )
           .map(({ id }) => id),
         ...wanted.filter((each) => !watched.includes(each)),
-        ...(alarms.length > 45 ? ['more than 45 alarms'] : []),
+        ...(alarms.length > 48 ? ['more than 48 alarms'] : []),
       ];
     },
 
