@@ -4,18 +4,22 @@ import { testLimitMs, waitLimitMs } from './test/limits.ts';
 
 /** They take longest: whatever begins last, nothing else is left to run beside it. */
 const slow = [
-  ...['options/snapshots/kept-histories', 'lib/desk/console/flows', 'functions/snapshot-import'],
-  ...['functions/course-export'],
-  ...['functions/submission-upload', 'package/template/template'],
+  'options/snapshots/kept-histories',
+  'lib/desk/console/flows',
+  'functions/snapshot-import',
+  'functions/course-export',
+  'functions/submission-upload',
+  'package/template/template',
   // The long ones among them.
   'package/permissions/permissions',
-  ...['local/chaos/chaos', 'package/contributing', 'package/deployed/deploy'],
-  ...['local/scenarios/misfortunes', 'package/deployed/scenarios'],
-  ...[
-    'lib/desk/console/screens',
-    'options/course-export/deployed',
-    'options/snapshots/university/university',
-  ],
+  'local/chaos/chaos',
+  'package/contributing',
+  'package/deployed/deploy',
+  'local/scenarios/misfortunes',
+  'package/deployed/scenarios',
+  'lib/desk/console/screens',
+  'options/course-export/deployed',
+  'options/snapshots/university/university',
 ];
 
 class SlowestFirst extends BaseSequencer {

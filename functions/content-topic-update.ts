@@ -20,10 +20,15 @@ const url = z
   .regex(/^(https?:\/\/[^\s/]|\/)\S*$/i, 'must begin with https://, http:// or /');
 const topic = z
   .strictObject({
-    ...{ title: line.regex(/\S/, 'must not be empty'), shortTitle: may(line) },
-    ...{ isHidden: may(z.boolean()), isLocked: may(z.boolean()) },
-    ...{ startDate: may(time), endDate: may(time), dueDate: may(time) },
-    ...{ url: may(url), file: may(namedFile) },
+    title: line.regex(/\S/, 'must not be empty'),
+    shortTitle: may(line),
+    isHidden: may(z.boolean()),
+    isLocked: may(z.boolean()),
+    startDate: may(time),
+    endDate: may(time),
+    dueDate: may(time),
+    url: may(url),
+    file: may(namedFile),
     /** Where the platform stores the file. */
     fileUrl: may(z.string().max(1_024)),
   })
@@ -44,7 +49,10 @@ const added = z
 const data = z.discriminatedUnion('action', [
   added,
   z.strictObject({
-    ...{ action: z.literal('replace-file'), orgUnitId: platformId, topicId: platformId, file: namedFile },
+    action: z.literal('replace-file'),
+    orgUnitId: platformId,
+    topicId: platformId,
+    file: namedFile,
   }),
 ]);
 

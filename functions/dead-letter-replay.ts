@@ -59,7 +59,8 @@ const lookAround = async (target: Target, signal: AbortSignal): Promise<{ error?
   const metrics = createTally(target.metricNamespace);
   const { onCall } = settings();
   const look = lookForPeople(target, {
-    ...{ ...onCall, signal },
+    ...onCall,
+    signal,
     count: {
       causes: (kind, value) => metrics.add('NewCauses', { kind }, value),
       decisions: (what, value) => metrics.add('Decisions', { what }, value),

@@ -229,8 +229,14 @@ export const breakages: Breakage[] = [
 
 const root = resolve(import.meta.dirname, '..');
 const copied = [
-  ...['lib', 'functions', 'events', 'test', 'serverless.yml'],
-  ...['package.json', 'tsconfig.json', 'vitest.config.ts'],
+  'lib',
+  'functions',
+  'events',
+  'test',
+  'serverless.yml',
+  'package.json',
+  'tsconfig.json',
+  'vitest.config.ts',
 ];
 
 /** Runs in a copy of the project, in which this one thing is broken. */

@@ -183,9 +183,19 @@ describe('rooms', () => {
 describe('the local stack and the tests of the package', () => {
   /** Folders of `test`. Each sees itself and those before it. */
   const folders = [
-    ...['local/platform', 'local/aws', 'local/lambda', 'local', 'local/scenarios', 'local/commands'],
-    ...['local/chaos', 'package', 'package/contract', 'package/template', 'package/deployed'],
-    ...['package/permissions', 'package/costs'],
+    'local/platform',
+    'local/aws',
+    'local/lambda',
+    'local',
+    'local/scenarios',
+    'local/commands',
+    'local/chaos',
+    'package',
+    'package/contract',
+    'package/template',
+    'package/deployed',
+    'package/permissions',
+    'package/costs',
   ].map((name) => `test/${name}`);
   const folderOf = (file: string): number =>
     folders.indexOf(/^test\/local\/platform(?=\/)/.exec(file)?.[0] ?? dirname(file));
@@ -263,5 +273,10 @@ describe('files', () => {
       ...read(file).matchAll(/(?:=|\)|function \w+)\s*\(([^(){}[\]<>]*)\)(?::[^=]+)?\s*(?:=>|\{)/g),
     ].filter(([, parameters = '']) => parameters.split(',').filter((each) => each.trim()).length > 3);
     expect(many.map(([text]) => text)).toEqual([]);
+  });
+  test('spread no object that is written in place: each property has its line', () => {
+    const spread = /^.*\.\.\.\{ \w.*$/m;
+    const files = [...sources, ...filesIn('test')].filter((file) => file !== 'test/house.test.ts');
+    expect(files.flatMap((file) => spread.exec(read(file)) ?? [])).toEqual([]);
   });
 });

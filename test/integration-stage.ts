@@ -109,7 +109,8 @@ export function integrationStage({ credentialOf = keyOf }: Options = {}) {
     const container: Container = { invoke: async () => 'dead' };
     const dead = Promise.withResolvers<'dead'>();
     const handler = handlerOf(integration, () => ({
-      ...{ ...services, platform: mortal(platform, container, () => dead.resolve('dead')) },
+      ...services,
+      platform: mortal(platform, container, () => dead.resolve('dead')),
       queues: {
         ...services.queues,
         park: async (letter) => void container.told?.letters.push(letter),
@@ -145,7 +146,8 @@ export function integrationStage({ credentialOf = keyOf }: Options = {}) {
   const state = async (): Promise<PlatformState> => timeless(await controls.state());
 
   return {
-    ...{ reset, state },
+    reset,
+    state,
     controls: () => controls,
     description: () => stack.description,
     /** What comes from now on is another container's, which knows nothing of what was done before. */

@@ -7,10 +7,13 @@ const variants: Record<string, (Omit<Part, 'integration'> & { title: string })[]
     {
       title: 'its file',
       data: {
-        ...{ action: 'replace-file', orgUnitId: 2001, topicId: 8101 },
+        action: 'replace-file',
+        orgUnitId: 2001,
+        topicId: 8101,
         file: {
           uri: 's3://sis-relay-uploads/events/essay.pdf',
-          ...{ name: 'a.pdf', contentType: 'application/pdf' },
+          name: 'a.pdf',
+          contentType: 'application/pdf',
         },
       },
     },
@@ -31,7 +34,8 @@ export const parts: (Part & { title: string })[] = [...(await loadIntegrations()
   (integration) => [
     { integration, title: integration.name },
     ...(variants[integration.name] ?? []).map(({ title, ...variant }) => ({
-      ...{ integration, ...variant },
+      integration,
+      ...variant,
       title: `${integration.name}, ${title}`,
     })),
   ],

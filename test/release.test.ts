@@ -16,7 +16,8 @@ describe.skipIf(!isRepository)('a release', () => {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' });
   const release = (...words: string[]) => {
     const { status, stderr } = spawnSync(process.execPath, ['test/run.js', 'test/release.ts', ...words], {
-      ...{ cwd: folder, encoding: 'utf8' },
+      cwd: folder,
+      encoding: 'utf8',
       // No name.
       env: { ...process.env, GIT_COMMITTER_NAME: '.' },
     });

@@ -100,12 +100,12 @@ describe('the producers’ guide', () => {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
   const environment = () => ({
     ...process.env,
-    ...{ STAGE: 'local', AWS_ENDPOINT_URL_SQS: office.stack().description.sqs },
-    ...{
-      AWS_REGION: office.stack().description.region,
-      AWS_DEFAULT_REGION: office.stack().description.region,
-    },
-    ...{ AWS_ACCESS_KEY_ID: credentials.accessKeyId, AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey },
+    STAGE: 'local',
+    AWS_ENDPOINT_URL_SQS: office.stack().description.sqs,
+    AWS_REGION: office.stack().description.region,
+    AWS_DEFAULT_REGION: office.stack().description.region,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   });
   const known = (userIds: readonly number[]) =>
     office.controls().seed({
@@ -127,8 +127,12 @@ describe('the producers’ guide', () => {
       ({ method, path }) => method === 'POST' && path.endsWith('/enrollments/'),
     ).length;
   const eventOf = (userId: number) => ({
-    ...{ specversion: '1.0', id: `of user ${userId}`, source: '/sis/test', type: 'sis.enrollment-create.v1' },
-    ...{ time: new Date().toISOString(), data: { orgUnitId: 2001, userId, roleId: 110 } },
+    specversion: '1.0',
+    id: `of user ${userId}`,
+    source: '/sis/test',
+    type: 'sis.enrollment-create.v1',
+    time: new Date().toISOString(),
+    data: { orgUnitId: 2001, userId, roleId: 110 },
   });
 
   test('has a poller of an outbox that loses nothing, and undoes nothing, if it is killed between sending and marking', async () => {
@@ -202,7 +206,8 @@ describe('the producers’ guide', () => {
     const { PATH = '' } = process.env;
     const lines = `${codeOf('### Python', 'sh')}\nexec python3 -c "$PROGRAM"`;
     const { stdout } = await promisify(execFile)('bash', ['-c', lines], {
-      ...{ cwd: office.folder, env: { PATH, PROGRAM: program } },
+      cwd: office.folder,
+      env: { PATH, PROGRAM: program },
     });
     expect(stdout).toBe('2\n');
     await expect.poll(() => rolesOf(users)).toEqual([110, 110]);
@@ -212,11 +217,9 @@ describe('the producers’ guide', () => {
     const send = async (userId: number, url: string) => {
       writeFileSync(join(office.folder, 'event.json'), JSON.stringify(eventOf(userId), null, 2));
       const child = spawn('bash', ['-c', codeOf('### HTTP', 'sh')], {
-        ...{
-          cwd: office.folder,
-          env: { ...environment(), QUEUE_URL: url },
-          stdio: ['ignore', 'ignore', 'inherit'],
-        },
+        cwd: office.folder,
+        env: { ...environment(), QUEUE_URL: url },
+        stdio: ['ignore', 'ignore', 'inherit'],
       });
       expect(await once(child, 'exit')).toEqual([0, null]);
     };
@@ -245,7 +248,10 @@ describe('the producers’ guide', () => {
       const [, ...date] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(headers['x-amz-date'] ?? '') ?? [];
       const [year = 0, month = 0, ...rest] = date.map(Number);
       const signer = new SignatureV4({
-        ...{ credentials, region: office.stack().description.region, service: 'sqs', sha256: Sha256 },
+        credentials,
+        region: office.stack().description.region,
+        service: 'sqs',
+        sha256: Sha256,
         applyChecksum: 'x-amz-content-sha256' in given,
       });
       const request = new HttpRequest({ method: 'POST', path: '/', headers: given, body });

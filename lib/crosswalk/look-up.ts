@@ -181,7 +181,8 @@ const gradeObjectIdIn = async (
     onlyOne(sisId, meaningOfAll(idsIn(all))) ??
     raise(
       unknownGradeObject(sisId, {
-        ...{ orgUnitId, listed: all.length },
+        orgUnitId,
+        listed: all.length,
         near: nearestOf(
           sisId.value,
           all.map(({ Name }) => Name),

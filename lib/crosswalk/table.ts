@@ -61,7 +61,9 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
   };
 
   const itemOf = (bucket: string, entries: Entries) => ({
-    ...{ bucket: attribute(bucket), names: attribute(textOf(entries)), filledMs: attribute(nowMs()) },
+    bucket: attribute(bucket),
+    names: attribute(textOf(entries)),
+    filledMs: attribute(nowMs()),
   });
 
   async function* requestsOf(items: Iterable<BucketItem> | AsyncIterable<BucketItem>) {

@@ -136,7 +136,10 @@ export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: numb
     ]);
   const envelope = { id, source, time, sequence: sequence ?? undefined };
   return {
-    ...{ id, source, time, sisIds },
+    id,
+    source,
+    time,
+    sisIds,
     orgUnitId: orgUnitIdIn(data),
     message: (ids) => {
       const [first] = sisIds;

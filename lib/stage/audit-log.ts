@@ -223,8 +223,18 @@ const note = (commands: Map<string, AuditedCommand>, object: EntryObject, line: 
   const at = timeOf(object, line.at);
   const { id, isEnd } = object;
   const entry = commands.get(commandOf(object)) ?? {
-    ...{ id, command, who, why, at, endedAt: undefined, filter, secret, file, counts: {} },
-    ...{ meant: new Set<string>(), did: new Set<string>() },
+    id,
+    command,
+    who,
+    why,
+    at,
+    endedAt: undefined,
+    filter,
+    secret,
+    file,
+    counts: {},
+    meant: new Set<string>(),
+    did: new Set<string>(),
   };
   commands.set(commandOf(object), entry);
   // Entries come in any order, and further parts of an entry have only its letters.

@@ -59,7 +59,11 @@ export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => 
     const at = new Date().toISOString();
     const caller = await target.caller?.();
     const head = {
-      ...{ audit: moment, id, at, who: target.who, ...(caller !== undefined && { caller }) },
+      audit: moment,
+      id,
+      at,
+      who: target.who,
+      ...(caller !== undefined && { caller }),
       target: target.prefix.slice(0, -1),
     };
     const folder = `audit/${at.slice(0, 10).replaceAll('-', '/')}`;
@@ -146,7 +150,10 @@ const put = async (
   const s3 = await target.s3();
   await s3.send(
     new PutObjectCommand({
-      ...{ Bucket: bucket, Key: key, Body: body, ContentType: 'application/json' },
+      Bucket: bucket,
+      Key: key,
+      Body: body,
+      ContentType: 'application/json',
       ...(isNew && { IfNoneMatch: '*' }),
     }),
   );

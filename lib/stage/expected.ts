@@ -51,7 +51,12 @@ const readPart = (expectation: Expectation, part: string): boolean => {
 const expectationIn = (text: string): Expectation | { problem: string } => {
   const [name = '', ...parts] = text.split(/\s+/);
   const expectation: Expectation = {
-    ...{ name, hours: 0, days: [1, 2, 3, 4, 5, 6, 7], fromHour: 0, toHour: 24, pauses: [] },
+    name,
+    hours: 0,
+    days: [1, 2, 3, 4, 5, 6, 7],
+    fromHour: 0,
+    toHour: 24,
+    pauses: [],
   };
   const wrong = parts.find((part) => part !== 'not' && !readPart(expectation, part));
   if (wrong !== undefined) return { problem: `“${wrong}” of “${text}” is not understood` };

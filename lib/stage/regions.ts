@@ -3,10 +3,22 @@
  * could ask, and began with these: others have them by now. Add a region here once AWS' page of capabilities by region has it.
  */
 const withDurableFunctions = [
-  ...['us-east-1', 'us-east-2', 'us-west-2', 'ca-central-1'],
-  ...['eu-central-1', 'eu-north-1', 'eu-south-1', 'eu-south-2', 'eu-west-1'],
-  ...['ap-east-1', 'ap-northeast-1', 'ap-south-1'],
-  ...['ap-southeast-1', 'ap-southeast-2', 'ap-southeast-5', 'ap-southeast-7'],
+  'us-east-1',
+  'us-east-2',
+  'us-west-2',
+  'ca-central-1',
+  'eu-central-1',
+  'eu-north-1',
+  'eu-south-1',
+  'eu-south-2',
+  'eu-west-1',
+  'ap-east-1',
+  'ap-northeast-1',
+  'ap-south-1',
+  'ap-southeast-1',
+  'ap-southeast-2',
+  'ap-southeast-5',
+  'ap-southeast-7',
 ];
 
 const form = /^[a-z]{2}(-[a-z]+)+-\d$/;

@@ -33,7 +33,9 @@ export const readStack: ReadStack = async (name, options) => {
     );
     const tags = Object.fromEntries((stack?.Tags ?? []).map(({ Key = '', Value }) => [Key, Value]));
     return {
-      ...{ outputs, tags, changedMs: (stack?.LastUpdatedTime ?? stack?.CreationTime)?.getTime() },
+      outputs,
+      tags,
+      changedMs: (stack?.LastUpdatedTime ?? stack?.CreationTime)?.getTime(),
       isDeployed: deployedStates.test(stack?.StackStatus ?? ''),
     };
   } catch (error) {

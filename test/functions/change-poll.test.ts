@@ -25,7 +25,10 @@ let changes: Awaited<ReturnType<typeof startChanges>>;
 const lines: string[] = [];
 
 const settings = () => ({
-  ...{ CHANGES_URL: changes.url, CHANGES_PRIVATE: 'true', CHANGES_SECRET: 'changes', CHANGES_LIMIT: '12' },
+  CHANGES_URL: changes.url,
+  CHANGES_PRIVATE: 'true',
+  CHANGES_SECRET: 'changes',
+  CHANGES_LIMIT: '12',
 });
 
 beforeAll(async () => {
@@ -48,7 +51,9 @@ const { put, jsonAt } = filesIn(() => stack);
 const placeOf = (name: string) =>
   createPlace({
     dynamodb: createQuickDynamoDb(localClient(stack.description.dynamodb)),
-    ...{ table: stack.description.table, name, nowMs: Date.now },
+    table: stack.description.table,
+    name,
+    nowMs: Date.now,
   });
 const never = new AbortController().signal;
 const refused = (id: string) => jsonAt(`change-poll/refused/${id}.json`);
@@ -60,7 +65,11 @@ test('a change of the SIS reaches the platform, and is not sent again', async ()
   changes.has([registration(1, { published }), registration(2, { content: { status: 'registered' } })]);
   const scheduled = await eventOf('change-poll');
   expect(await handler(scheduled, context)).toEqual({
-    ...{ outcome: 'done', pages: 1, sent: 1, skipped: 0, refused: 1 },
+    outcome: 'done',
+    pages: 1,
+    sent: 1,
+    skipped: 0,
+    refused: 1,
   });
   await expect
     .poll(async () => (await controlsOf(stack.description).state()).enrollments)
@@ -151,7 +160,8 @@ async function run(name: string, moment: Moment = { request: 1_000, at: 'before'
   const proxy = await startDeadlyProxy(servers, moment, () => kill());
   const own: Record<string, string> = {
     ...settingsOf(stack.description, 'change-poll'),
-    ...{ ...settings(), CHANGES_NAME: name },
+    ...settings(),
+    CHANGES_NAME: name,
   };
   for (const service of ['S3', 'SQS', 'DYNAMODB', 'SECRETS_MANAGER'])
     own[`AWS_ENDPOINT_URL_${service}`] = proxy.url;

@@ -11,7 +11,9 @@ const notes = Buffer.from('Read §1 to §4.\r\n--boundary--\r\n');
 const notesUri = () => relay.putFile('content/notes.txt', notes);
 const fileOf = (uri: string, name = 'notes.txt') => ({ uri, name, contentType: 'text/plain' });
 const stored = (bytes: Buffer, name = 'notes.txt') => ({
-  ...{ name, contentType: 'text/plain', bytes: bytes.length },
+  name,
+  contentType: 'text/plain',
+  bytes: bytes.length,
   sha256: hash('sha256', bytes),
 });
 const module = { action: 'add', orgUnitId: 2001, moduleId: 8001 };
@@ -27,9 +29,20 @@ describe('a new topic', () => {
     await relay.isDone(link, ['POST 200']);
     expect(await added()).toEqual([
       {
-        ...{ topicId: expect.any(Number), orgUnitId: 2001, moduleId: 8001, topicType: 3, writes: 1 },
-        ...{ title: 'Lab safety', shortTitle: '', url: link.topic.url, file: null },
-        ...{ isHidden: false, isLocked: false, startDate: null, endDate: null, dueDate: null },
+        topicId: expect.any(Number),
+        orgUnitId: 2001,
+        moduleId: 8001,
+        topicType: 3,
+        writes: 1,
+        title: 'Lab safety',
+        shortTitle: '',
+        url: link.topic.url,
+        file: null,
+        isHidden: false,
+        isLocked: false,
+        startDate: null,
+        endDate: null,
+        dueDate: null,
       },
     ]);
   });
@@ -46,8 +59,12 @@ describe('a new topic', () => {
     await relay.deliver({ ...link, topic: { ...link.topic, ...more } });
     expect(await added()).toMatchObject([
       {
-        ...{ shortTitle: 'Safety', isHidden: true, isLocked: true, startDate: '2026-03-01T08:00:00.000Z' },
-        ...{ endDate: '2026-04-01T00:00:00.000Z', dueDate: '2026-03-31T00:00:00.000Z' },
+        shortTitle: 'Safety',
+        isHidden: true,
+        isLocked: true,
+        startDate: '2026-03-01T08:00:00.000Z',
+        endDate: '2026-04-01T00:00:00.000Z',
+        dueDate: '2026-03-31T00:00:00.000Z',
       },
     ]);
   });
@@ -81,7 +98,9 @@ describe('a new topic', () => {
     });
     const topic = { title: 'Notes', file: fileOf(await notesUri()) };
     expect(parked(await relay.deliver({ ...module, topic }))).toMatchObject({
-      ...{ requests: ['GET 200'], kind: 'rejected', message: 'The platform shows no code for org unit 2001' },
+      requests: ['GET 200'],
+      kind: 'rejected',
+      message: 'The platform shows no code for org unit 2001',
       remedy: expect.stringContaining('Set data.topic.fileUrl to /content/enforced/2001-<code>/<file>'),
     });
     expect(await added()).toEqual([]);
@@ -91,7 +110,9 @@ describe('a new topic', () => {
     const fileUrl = '/content/enforced/2001-BIO-102/notes.txt';
     const topic = { title: 'Notes', file: fileOf(await notesUri()), fileUrl };
     expect(parked(await relay.deliver({ ...module, topic }))).toMatchObject({
-      ...{ requests: ['POST 400'], kind: 'rejected', status: 400 },
+      requests: ['POST 400'],
+      kind: 'rejected',
+      status: 400,
     });
     expect(await added()).toEqual([]);
   });

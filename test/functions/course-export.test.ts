@@ -128,14 +128,13 @@ describe('an export', () => {
       ],
       'assessments/2001-Rubric-Dropbox-7001-9301.jsonl': [
         {
-          ...{
-            orgUnitId: 2001,
-            userId: 301,
-            assessmentType: 'Rubric',
-            objectType: 'Dropbox',
-            objectId: 7001,
-          },
-          ...{ rubricId: 9301, assessment: { OverallScore: 8 } },
+          orgUnitId: 2001,
+          userId: 301,
+          assessmentType: 'Rubric',
+          objectType: 'Dropbox',
+          objectId: 7001,
+          rubricId: 9301,
+          assessment: { OverallScore: 8 },
         },
       ],
     });
@@ -148,9 +147,12 @@ describe('an export', () => {
       bytes,
     });
     expect(manifest).toEqual({
-      ...{ runId: answer.runId, request: { ...example, orgUnitType: 3 } },
-      ...{ startedAt: expect.any(String), finishedAt: expect.any(String) },
-      ...{ outcome: 'complete', orgUnits: answer.orgUnits },
+      runId: answer.runId,
+      request: { ...example, orgUnitType: 3 },
+      startedAt: expect.any(String),
+      finishedAt: expect.any(String),
+      outcome: 'complete',
+      orgUnits: answer.orgUnits,
       parts: {
         'org-units': sizeOf(2),
         classlists: sizeOf(4),
@@ -260,12 +262,14 @@ describe('what is refused is written down once, with why and what to do, and all
     expect(files['classlists/2001.jsonl']).toHaveLength(3);
     expect(manifest.failures).toMatchObject([
       {
-        ...{ part: 'org-units', kind: 'rejected', status: 404, title: 'Resource Not Found', count: 1 },
-        ...{
-          detail: 'Org unit not found',
-          files: ['org-units/2999'],
-          remedy: expect.stringContaining('Correct'),
-        },
+        part: 'org-units',
+        kind: 'rejected',
+        status: 404,
+        title: 'Resource Not Found',
+        count: 1,
+        detail: 'Org unit not found',
+        files: ['org-units/2999'],
+        remedy: expect.stringContaining('Correct'),
       },
     ]);
     expect((await requests()).filter((each) => each.includes('2999'))).toHaveLength(1);
@@ -277,15 +281,13 @@ describe('what is refused is written down once, with why and what to do, and all
     const { files, manifest } = await of({ orgUnitIds: [2101, 2102, 2103] });
     expect(manifest.failures).toMatchObject([
       {
-        ...{
-          part: 'classlists',
-          kind: 'missing-permission',
-          required: 'SeeClasslist',
-          remedy:
-            "Give the signing user's role the permission SeeClasslist on the platform, then export again.",
-          status: 403,
-          count: 3,
-        },
+        part: 'classlists',
+        kind: 'missing-permission',
+        required: 'SeeClasslist',
+        remedy:
+          "Give the signing user's role the permission SeeClasslist on the platform, then export again.",
+        status: 403,
+        count: 3,
         files: ['classlists/2101', 'classlists/2102', 'classlists/2103'],
       },
     ]);
@@ -323,7 +325,10 @@ describe('what is refused is written down once, with why and what to do, and all
     expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 2, incomplete: 1 } });
     expect(manifest.failures).toMatchObject([
       {
-        ...{ part: 'assessments', kind: 'rejected', type: 'invalid-parameters', count: 1 },
+        part: 'assessments',
+        kind: 'rejected',
+        type: 'invalid-parameters',
+        count: 1,
         files: [expect.stringMatching(/^assessments\/2001-Rubric-Dropbox-7001-9301 user \d+$/)],
       },
     ]);
@@ -560,7 +565,9 @@ describe('an export that does not come to its end in one invocation goes on in t
     expect(answer).toMatchObject({ outcome: 'incomplete', orgUnits: { wanted: 6, incomplete: 1 } });
     expect(manifest.failures).toMatchObject(
       ['org-units', 'classlists', 'grade-objects', 'course-images'].map((part) => ({
-        ...{ part, kind: 'crashed', files: [`${part}/2103`] },
+        part,
+        kind: 'crashed',
+        files: [`${part}/2103`],
         remedy: expect.stringContaining('export only this org unit'),
       })),
     );

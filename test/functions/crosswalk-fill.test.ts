@@ -27,8 +27,11 @@ let tries = 0;
 const bucket = () => `crosswalk-${tries}`;
 const job = jobForTests(name, {
   settings: () => ({
-    ...{ WAIT_MINIMUM_SECONDS: '1', WAIT_MAXIMUM_SECONDS: '1', WAIT_LONGEST_HOURS: '1' },
-    ...{ CROSSWALK_TABLE: bucket(), CROSSWALK_BUCKET: bucket() },
+    WAIT_MINIMUM_SECONDS: '1',
+    WAIT_MAXIMUM_SECONDS: '1',
+    WAIT_LONGEST_HOURS: '1',
+    CROSSWALK_TABLE: bucket(),
+    CROSSWALK_BUCKET: bucket(),
   }),
   bucket,
 });
@@ -133,7 +136,10 @@ describe('org units', () => {
     await controls().reset();
     await many([{ orgUnitId: 7001, code: 'NEW' }]);
     expect(of(await fill(), 'orgUnitCode', 'platform')).toMatchObject({
-      ...{ names: 66, added: 1, removed: 3, outcome: 'changed' },
+      names: 66,
+      added: 1,
+      removed: 3,
+      outcome: 'changed',
     });
     expect([await codeOf('NEW'), await codeOf('GONE')]).toEqual([{ ids: [7001] }, undefined]);
     expect(await table.writtenMs(bucketOf('orgUnitCode', 'platform', 'BIO-101'))).toBe(writtenMs);
@@ -245,8 +251,17 @@ describe('users.csv', () => {
       [
         'userId,userName',
         ...Array.from({ length: 50 }, (_, at) => `${at + 1},user-${at + 1}`),
-        ...['0,user-51', '-5,user-52', '1e3,user-53', '54.0,user-54', '9007199254740993,user-55'],
-        ...['"5\n6",user-56', '57,user-57,more', '58,"user\t58"', '=1+1,new', '70,user-70', ''],
+        '0,user-51',
+        '-5,user-52',
+        '1e3,user-53',
+        '54.0,user-54',
+        '9007199254740993,user-55',
+        '"5\n6",user-56',
+        '57,user-57,more',
+        '58,"user\t58"',
+        '=1+1,new',
+        '70,user-70',
+        '',
       ].join('\n'),
     );
     expect((await fill()).files).toMatchObject([{ badRows: 9, isWhole: false }]);
@@ -296,7 +311,9 @@ describe('users.csv', () => {
       const { outcome, message } = await fill();
       const held = [await userOf('u39'), await numberOf('n7')];
       expect([title, outcome, message, held]).toEqual([
-        ...[title, 'held', expect.stringContaining(says)],
+        title,
+        'held',
+        expect.stringContaining(says),
         [{ ids: [40] }, { ids: [8] }],
       ]);
       expect(await inFile('SIS-1')).toEqual({ ids: [2001] });
@@ -387,7 +404,9 @@ describe('a code that changes its source', () => {
     await table.accept('MOVES', moves);
     await fill();
     expect(await Promise.all(['LEAVES', 'RETURNS', 'MOVES'].map(inFile))).toEqual([
-      ...[{ ids: [7200] }, { ids: [7201] }, { ids: [2] }],
+      { ids: [7200] },
+      { ids: [7201] },
+      { ids: [2] },
     ]);
     expect(metrics('CrosswalkMoved').at(-1)?.[1]).toBe(0);
     expect((await fill()).files).toEqual([]);
@@ -400,8 +419,14 @@ describe('a code that changes its source', () => {
 
 test('whatever signs names and columns have, they are no part of a statement, and stay what they are', async () => {
   const signs = [
-    ...[`'); DROP TABLE rows; --`, `" FROM problems; --`, `{'a': 1}`],
-    ...['$1', '\\"\\', '\u2028', '😀', 'null'],
+    `'); DROP TABLE rows; --`,
+    `" FROM problems; --`,
+    `{'a': 1}`,
+    '$1',
+    '\\"\\',
+    '\u2028',
+    '😀',
+    'null',
   ];
   const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
   const header = ['userId', 'userName', ...signs].map(quoted).join(',');
@@ -497,7 +522,10 @@ describe('a fill that is ended while it writes', () => {
       orgUnits: Array.from({ length: 60 }, (_, at) => ({ orgUnitId: 8000 + at, code: `NEW-${at}` })),
     });
     await controls().awsFault('dynamodb', {
-      ...{ action: 'BatchWriteItem', times: 1, type: 'AccessDeniedException', status: 400 },
+      action: 'BatchWriteItem',
+      times: 1,
+      type: 'AccessDeniedException',
+      status: 400,
     });
     job.meanwhile(() => {
       expect(logged().join('\n')).toContain('the fill of the crosswalk waits');
@@ -604,7 +632,10 @@ describe('what is listed must not stop the fills', () => {
   test('names that AWS refuses in the midst of a fill are told, hold up no others, and are written whole by the next one', async () => {
     await users('userId,userName\n1,lena\n2,liam\n');
     await controls().awsFault('dynamodb', {
-      ...{ action: 'BatchWriteItem', times: 1, type: 'ValidationException', status: 400 },
+      action: 'BatchWriteItem',
+      times: 1,
+      type: 'ValidationException',
+      status: 400,
     });
     const answer = await fill();
     expect(answer).toMatchObject({

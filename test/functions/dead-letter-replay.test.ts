@@ -30,7 +30,10 @@ const park = async (
   const Entries = letters.map(({ userId, kind, replays = 0, data = {} }, at) => ({
     Id: String(at),
     ...sqsMessageOf({
-      ...{ body: eventBody('grade-push', { userId, ...data }), source: arn, replays, attributes: {} },
+      body: eventBody('grade-push', { userId, ...data }),
+      source: arn,
+      replays,
+      attributes: {},
       failure: failureOf('grade-push', kind),
     }),
   }));
@@ -119,7 +122,7 @@ describe('on schedule', () => {
     await handler(schedule, context);
     return write.mock.calls.flatMap(([text]) => {
       const { [metric]: values, kind, what, expected } = JSON.parse(`${text}`);
-      return values === undefined ? [] : [{ ...{ kind, what, expected }, values }];
+      return values === undefined ? [] : [{ kind, what, expected, values }];
     });
   };
 

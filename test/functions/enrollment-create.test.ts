@@ -44,7 +44,9 @@ describe('a success in another shape', () => {
     const requests = [`POST ${effect.status}`, 'GET 200'];
     await relay.controls().fault(effect, { method: 'POST' });
     expect(parked(await relay.deliver(enrollment))).toMatchObject({
-      ...{ requests, kind: 'unexpected-answer', operation: expect.stringMatching(/^POST .*enroll/) },
+      requests,
+      kind: 'unexpected-answer',
+      operation: expect.stringMatching(/^POST .*enroll/),
       message: expect.stringMatching(/the platform shows something else than was sent$/),
     });
     expect(await enrollmentsOf(303)).toEqual([]);
@@ -72,7 +74,9 @@ describe('a success in another shape', () => {
     await relay.controls().fault({ status: 200, when: 'after' }, { method: 'POST' });
     await relay.controls().fault({ status: 503 }, { path: 'classlist' });
     expect(await relay.deliver(enrollment)).toMatchObject({
-      ...{ outcomes: ['waiting', 'done'], requests: ['POST 200', 'GET 503', 'POST 200'], letters: [] },
+      outcomes: ['waiting', 'done'],
+      requests: ['POST 200', 'GET 503', 'POST 200'],
+      letters: [],
     });
   });
 

@@ -12,7 +12,9 @@ const rowsOf = async ({ orgUnitId, userId }: typeof enrolled) =>
 const createdEvent = (enrollment: typeof enrolled) =>
   relay.event({ ...enrollment, roleId: learner }, { type: 'sis.enrollment-create.v1' });
 const notEnrolled = {
-  ...{ outcomes: ['done'], requests: ['DELETE 404', 'GET 200'], letters: [] },
+  outcomes: ['done'],
+  requests: ['DELETE 404', 'GET 200'],
+  letters: [],
   reasons: ['The user was not enrolled'],
 };
 
@@ -61,7 +63,9 @@ describe('of a creation and a removal, each in a container of its own, the newer
     await relay.isDone(enrolled);
     const { outcomes, requests, letters } = await relay.deliverBody(older);
     expect({ end: outcomes.at(-1), requests, letters }).toEqual({
-      ...{ end: 'superseded', requests: [], letters: [] },
+      end: 'superseded',
+      requests: [],
+      letters: [],
     });
     expect(await rowsOf(enrolled)).toEqual([]);
   });
@@ -71,7 +75,9 @@ describe('of a creation and a removal, each in a container of its own, the newer
     await relay.isDone(createdEvent(newcomer));
     const { outcomes, requests, letters } = await relay.deliverBody(older);
     expect({ end: outcomes.at(-1), requests, letters }).toEqual({
-      ...{ end: 'superseded', requests: [], letters: [] },
+      end: 'superseded',
+      requests: [],
+      letters: [],
     });
     expect(await rowsOf(newcomer)).toMatchObject([{ writes: 1 }]);
   });
@@ -90,7 +96,10 @@ describe('what the platform refuses is parked, and the enrollment stays', () => 
     await relay.controls().fault({ status: 404, body }, { method: 'DELETE' });
     expect(parked(await relay.deliver(enrolled))).toMatchObject({
       requests: ['DELETE 404', 'GET 200'],
-      ...{ kind: 'rejected', status: 404, title: 'Not Found', detail: 'No such version' },
+      kind: 'rejected',
+      status: 404,
+      title: 'Not Found',
+      detail: 'No such version',
       operation: 'DELETE /svc/api/lp/1.49/enrollments/orgUnits/2001/users/302',
       message: expect.stringContaining('but the classlist shows the user'),
       remedy: expect.stringContaining('version of delete-enrollment'),
@@ -106,7 +115,9 @@ describe('what the platform refuses is parked, and the enrollment stays', () => 
     for (const removed of [enrolled, newcomer]) {
       await relay.controls().fault({ status: 404, ...answer }, { method: 'DELETE' });
       expect(parked(await relay.deliver(removed))).toMatchObject({
-        ...{ requests: ['DELETE 404'], kind, status: 404 },
+        requests: ['DELETE 404'],
+        kind,
+        status: 404,
         remedy: expect.stringContaining('Check the path'),
       });
     }
@@ -133,7 +144,9 @@ describe('what the platform refuses is parked, and the enrollment stays', () => 
   test('a 404 about an org unit that nobody knows', async () => {
     expect(parked(await relay.deliver({ ...enrolled, orgUnitId: 2999 }))).toMatchObject({
       requests: ['DELETE 404', 'GET 404'],
-      ...{ kind: 'rejected', status: 404, detail: 'Org unit not found' },
+      kind: 'rejected',
+      status: 404,
+      detail: 'Org unit not found',
       operation: 'GET /svc/api/le/1.82/2999/classlist/paged/',
     });
   });
@@ -143,7 +156,9 @@ describe('what the platform refuses is parked, and the enrollment stays', () => 
     await relay.controls().fault({ status: 403, body }, { path: 'classlist' });
     expect(parked(await relay.deliver(newcomer))).toMatchObject({
       requests: ['DELETE 404', 'GET 403'],
-      ...{ kind: 'missing-permission', status: 403, title: 'Forbidden' },
+      kind: 'missing-permission',
+      status: 403,
+      title: 'Forbidden',
     });
   });
 });
@@ -151,7 +166,8 @@ describe('what the platform refuses is parked, and the enrollment stays', () => 
 test('a classlist that is not to be had proves nothing, and is waited for', async () => {
   await relay.controls().fault({ status: 503 }, { path: 'classlist' });
   expect(await relay.deliver(newcomer)).toMatchObject({
-    ...{ outcomes: ['waiting', 'done'], letters: [] },
+    outcomes: ['waiting', 'done'],
+    letters: [],
     requests: ['DELETE 404', 'GET 503', 'DELETE 404', 'GET 200'],
   });
 });

@@ -35,18 +35,30 @@ describe('a grade object', () => {
     await relay.deliver({
       ...item,
       shortName: 'Field',
-      ...{ canExceedMaxPoints: true, isBonus: true, excludeFromFinalGradeCalculation: true },
-      ...{ categoryId: 31, gradeSchemeId: 32, scoreDenominator: 5 },
+      canExceedMaxPoints: true,
+      isBonus: true,
+      excludeFromFinalGradeCalculation: true,
+      categoryId: 31,
+      gradeSchemeId: 32,
+      scoreDenominator: 5,
       description: 'What we saw at the <pond>.',
     });
     expect(await items()).toEqual([
       {
-        ...{ gradeObjectId: expect.any(Number), orgUnitId: 2001, name: item.name, shortName: 'Field' },
-        ...{ gradeObjectType: 1, maxPoints: 20 },
+        gradeObjectId: expect.any(Number),
+        orgUnitId: 2001,
+        name: item.name,
+        shortName: 'Field',
+        gradeObjectType: 1,
+        maxPoints: 20,
         description: { content: 'What we saw at the <pond>.', type: 'Text' },
         settings: {
-          ...{ CategoryId: 31, GradeSchemeId: 32, CanExceedMaxPoints: true, IsBonus: true },
-          ...{ ExcludeFromFinalGradeCalculation: true, ScoreDenominator: 5 },
+          CategoryId: 31,
+          GradeSchemeId: 32,
+          CanExceedMaxPoints: true,
+          IsBonus: true,
+          ExcludeFromFinalGradeCalculation: true,
+          ScoreDenominator: 5,
         },
       },
     ]);
@@ -111,7 +123,7 @@ describe('a grade object', () => {
       await items(),
       await items('Field report (group 1)'),
       await items('Second report'),
-    ]).toMatchObject([...[[], [{ gradeObjectId }], [{}]]]);
+    ]).toMatchObject([[], [{ gradeObjectId }], [{}]]);
   });
 
   test('is told apart from that of another source whose id reads on where this one ends', async () => {

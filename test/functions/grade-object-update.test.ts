@@ -8,13 +8,21 @@ const relay = functionForTests(integration);
 const ids = { orgUnitId: 2001, gradeObjectId: 5900 };
 const update = { ...ids, type: 'numeric', name: 'Field report', maxPoints: 30 };
 const settings = {
-  ...{ CategoryId: 31, GradeSchemeId: 32, CanExceedMaxPoints: true, IsBonus: true },
+  CategoryId: 31,
+  GradeSchemeId: 32,
+  CanExceedMaxPoints: true,
+  IsBonus: true,
   ExcludeFromFinalGradeCalculation: true,
 };
 const description = { content: '<p>Bring <b>boots</b></p>', type: 'Html' };
 const before = {
-  ...{ ...ids, name: 'Report', shortName: 'Rep', gradeObjectType: 1, maxPoints: 20 },
-  ...{ description, settings },
+  ...ids,
+  name: 'Report',
+  shortName: 'Rep',
+  gradeObjectType: 1,
+  maxPoints: 20,
+  description,
+  settings,
 };
 const seed = (more: object = {}) => relay.controls().seed({ gradeObjects: [{ ...before, ...more }] });
 const held = async () =>
@@ -27,7 +35,9 @@ describe('a grade object', () => {
     const more = { isBonus: false, categoryId: 33, scoreDenominator: 5 };
     await relay.isDone({ ...update, ...more }, updated);
     expect(await held()).toEqual({
-      ...{ ...before, name: 'Field report', maxPoints: 30 },
+      ...before,
+      name: 'Field report',
+      maxPoints: 30,
       settings: { ...settings, IsBonus: false, CategoryId: 33, ScoreDenominator: 5 },
     });
   });
@@ -37,7 +47,10 @@ describe('a grade object', () => {
     const none = { categoryId: null, gradeSchemeId: null, description: '', shortName: '' };
     await relay.deliver({ ...ids, type: 'numeric', ...none });
     expect(await held()).toMatchObject({
-      ...{ name: 'Report', shortName: '', maxPoints: 20, description: { content: '' } },
+      name: 'Report',
+      shortName: '',
+      maxPoints: 20,
+      description: { content: '' },
       settings: { ...settings, CategoryId: null, GradeSchemeId: null, ScoreDenominator: 5 },
     });
   });
@@ -51,7 +64,11 @@ describe('a grade object', () => {
     const data = { ...ids, type, name: 'Field report', categoryId: 31, ...more };
     await relay.isDone(data, updated);
     expect(await held()).toMatchObject({
-      ...{ name: 'Field report', shortName: 'Rep', gradeObjectType, maxPoints: null, description },
+      name: 'Field report',
+      shortName: 'Rep',
+      gradeObjectType,
+      maxPoints: null,
+      description,
       settings: { ...settings, CategoryId: 31, ...(type === 'selectbox' && { GradeSchemeId: 12 }) },
     });
   });
@@ -134,7 +151,8 @@ describe('what is refused is parked, and nothing is changed', () => {
     await seed();
     const wrong = { ...update, type: 'pass-fail', maxPoints: 30 };
     expect(parked(await relay.deliver(wrong))).toMatchObject({
-      ...{ requests: ['GET 200'], kind: 'rejected' },
+      requests: ['GET 200'],
+      kind: 'rejected',
       message: 'Grade object 5900 does not have the type data.type, and the platform cannot change types',
       remedy: expect.stringMatching(/^Correct data\.type or data\.gradeObjectId, then replay/),
     });
@@ -148,7 +166,8 @@ describe('what is refused is parked, and nothing is changed', () => {
     const answer = { status: 200, body: { ...body, CanExceedMaxPoints: false } };
     await relay.controls().fault(answer, { method: 'GET', times: 2 });
     expect(parked(await relay.deliver(update))).toMatchObject({
-      ...{ requests: ['GET 200'], kind: 'rejected' },
+      requests: ['GET 200'],
+      kind: 'rejected',
       message:
         'The platform does not show CategoryId, GradeSchemeId of grade object 5900, so an update would reset it',
     });

@@ -111,11 +111,9 @@ describe('what a grade does not give, it does not supersede:', () => {
     const notShown = { status: 200, body: { Comments: { Text: '' }, PrivateComments: { Text: '' } } };
     await relay.controls().fault(notShown, { method: 'GET', path: 'values/301$' });
     expect(parked(await relay.deliverBody(older))).toMatchObject({
-      ...{
-        kind: 'rejected',
-        requests: ['GET 200'],
-        message: 'The platform does not show the newer value of this grade',
-      },
+      kind: 'rejected',
+      requests: ['GET 200'],
+      message: 'The platform does not show the newer value of this grade',
     });
     expect(await values()).toMatchObject([{ pointsNumerator: 8, comments: comment('') }]);
   });
@@ -201,8 +199,10 @@ describe('the platform replaces a whole value, so', () => {
 
   describe('a comment that was done is not undone by what a cache or a replica still shows', () => {
     const stale = {
-      ...{ PointsNumerator: 1, LastModified: '2026-01-01T00:00:00.000Z' },
-      ...{ Comments: { Text: 'old', Html: '' }, PrivateComments: { Text: '', Html: '' } },
+      PointsNumerator: 1,
+      LastModified: '2026-01-01T00:00:00.000Z',
+      Comments: { Text: 'old', Html: '' },
+      PrivateComments: { Text: '', Html: '' },
     };
 
     test.each<[string, Effect]>([
@@ -267,7 +267,8 @@ test('a 200 about another learner is looked up, and parked', async () => {
   const body = { UserId: 302, PointsNumerator: 8.5 };
   await relay.controls().fault({ status: 200, body }, { path: 'values/301$' });
   expect(parked(await relay.deliver(message))).toMatchObject({
-    ...{ requests: ['PUT 200', 'GET 404'], kind: 'unexpected-answer' },
+    requests: ['PUT 200', 'GET 404'],
+    kind: 'unexpected-answer',
     detail: expect.stringContaining('another UserId than requested'),
   });
   expect(await values()).toEqual([]);
@@ -308,7 +309,9 @@ describe('where the platform was restored', () => {
     relay.controls().change({
       gradeValues: [
         {
-          ...{ gradeObjectId: 5001, userId: 301, comments: { content: 'old', type: 'Text' as const } },
+          gradeObjectId: 5001,
+          userId: 301,
+          comments: { content: 'old', type: 'Text' as const },
           lastModified: '2026-01-01T00:00:00.000Z',
         },
       ],

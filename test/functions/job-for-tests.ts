@@ -45,7 +45,9 @@ export function jobForTests(name: string, options: Options = {}) {
   };
   const settings = (): Record<string, string> => ({
     ...settingsOf(stack.description, name),
-    ...{ RESERVE_MS: '1000', LOG_LEVEL: 'info', ...options.settings?.() },
+    RESERVE_MS: '1000',
+    LOG_LEVEL: 'info',
+    ...options.settings?.(),
   });
 
   beforeAll(async () => {
@@ -60,7 +62,9 @@ export function jobForTests(name: string, options: Options = {}) {
   afterAll(() => stack.close());
 
   return {
-    ...{ time, logged, settings },
+    time,
+    logged,
+    settings,
     ...filesIn(() => ({
       s3: stack.s3,
       description: { bucket: options.bucket?.() ?? stack.description.bucket },
@@ -86,8 +90,11 @@ export function jobForTests(name: string, options: Options = {}) {
       const lambda = await startLambda({
         functions: {
           [name]: {
-            ...{ handler: `functions/${name}.handler`, env: { ...settings(), ...more } },
-            ...{ timeoutMs: 890_000, maximumConcurrency: 1, durable: durableOptionsOf(name) },
+            handler: `functions/${name}.handler`,
+            env: { ...settings(), ...more },
+            timeoutMs: 890_000,
+            maximumConcurrency: 1,
+            durable: durableOptionsOf(name),
           },
         },
         executions: stack.executions,

@@ -11,13 +11,22 @@ const update = {
   title: 'Virtual lab',
   url: 'https://lab.example.edu/launch?unit=1',
   description: null,
-  ...{ isVisible: true, signMessage: true, signWithTc: false },
+  isVisible: true,
+  signMessage: true,
+  signWithTc: false,
   customParameters: null,
   useToolProviderSecuritySettings: false,
   send: {
-    ...{ tcInfo: true, contextInfo: true, userId: true, userName: false, userEmail: false },
-    ...{ linkTitle: true, linkDescription: false },
-    ...{ vendorUserName: false, vendorOrgDefinedId: true, vendorRoleId: false },
+    tcInfo: true,
+    contextInfo: true,
+    userId: true,
+    userName: false,
+    userEmail: false,
+    linkTitle: true,
+    linkDescription: false,
+    vendorUserName: false,
+    vendorOrgDefinedId: true,
+    vendorRoleId: false,
   },
 };
 
@@ -36,16 +45,30 @@ describe('an LTI link', () => {
     await relay.isDone({ ...update, description, customParameters }, ['PUT 200']);
     expect(await links()).toEqual([
       {
-        ...{ linkId: 9001, orgUnitId: 2001, writes: 1 },
+        linkId: 9001,
+        orgUnitId: 2001,
+        writes: 1,
         fields: {
-          ...{ Title: 'Virtual lab', Url: 'https://lab.example.edu/launch?unit=1', Description: description },
-          ...{ Key: proof.key, PlainSecret: proof.plainSecret },
-          ...{ IsVisible: true, SignMessage: true, SignWithTc: false },
+          Title: 'Virtual lab',
+          Url: 'https://lab.example.edu/launch?unit=1',
+          Description: description,
+          Key: proof.key,
+          PlainSecret: proof.plainSecret,
+          IsVisible: true,
+          SignMessage: true,
+          SignWithTc: false,
           CustomParameters: [{ Name: 'term', Value: '2026-1' }],
           UseToolProviderSecuritySettings: false,
-          ...{ SendTcInfo: true, SendContextInfo: true, SendUserId: true, SendUserName: false },
-          ...{ SendUserEmail: false, SendLinkTitle: true, SendLinkDescription: false },
-          ...{ SendVendorUserName: false, SendVendorOrgDefinedId: true, SendVendorRoleId: false },
+          SendTcInfo: true,
+          SendContextInfo: true,
+          SendUserId: true,
+          SendUserName: false,
+          SendUserEmail: false,
+          SendLinkTitle: true,
+          SendLinkDescription: false,
+          SendVendorUserName: false,
+          SendVendorOrgDefinedId: true,
+          SendVendorRoleId: false,
         },
       },
     ]);
@@ -162,7 +185,8 @@ describe('the key and the secret of a link', () => {
     const [letter] = letters;
     expect(JSON.parse(letter?.body ?? '')).toEqual({
       withheld: expect.stringContaining('no event'),
-      ...{ bytes: body.length, id: JSON.parse(event).id },
+      bytes: body.length,
+      id: JSON.parse(event).id,
     });
     expect(letter?.failure).toMatchObject({
       kind: 'invalid',
@@ -185,11 +209,9 @@ describe('the key and the secret of a link', () => {
 test('a link without a flag that the site names after its vendor is refused by the platform, which names it', async () => {
   const { vendorRoleId: _, ...send } = update.send;
   expect(parked(await relay.deliver({ ...update, send }))).toMatchObject({
-    ...{
-      requests: ['PUT 400'],
-      kind: 'rejected',
-      detail: expect.stringContaining('SendVendorRoleId must be'),
-    },
+    requests: ['PUT 400'],
+    kind: 'rejected',
+    detail: expect.stringContaining('SendVendorRoleId must be'),
   });
 });
 

@@ -25,8 +25,11 @@ describe('a news item', () => {
         fields: {
           Title: 'Room change',
           Body: { Text: 'The lecture is in B 12.', Html: null },
-          ...{ StartDate: '2026-03-19T08:00:00.000Z', EndDate: null },
-          ...{ IsGlobal: false, IsPublished: true, ShowOnlyInCourseOfferings: false },
+          StartDate: '2026-03-19T08:00:00.000Z',
+          EndDate: null,
+          IsGlobal: false,
+          IsPublished: true,
+          ShowOnlyInCourseOfferings: false,
         },
         attachments: [],
       },
@@ -38,14 +41,18 @@ describe('a news item', () => {
       ...item,
       body: { text: 'In B 12', html: '<p>In <b>B 12</b></p>' },
       endDate: '2026-03-20T00:00:00Z',
-      ...{ isGlobal: true, isPublished: false, showOnlyInCourseOfferings: true },
+      isGlobal: true,
+      isPublished: false,
+      showOnlyInCourseOfferings: true,
     });
     expect(await news()).toMatchObject([
       {
         fields: {
           Body: { Text: 'In B 12', Html: '<p>In <b>B 12</b></p>' },
           EndDate: '2026-03-20T00:00:00.000Z',
-          ...{ IsGlobal: true, IsPublished: false, ShowOnlyInCourseOfferings: true },
+          IsGlobal: true,
+          IsPublished: false,
+          ShowOnlyInCourseOfferings: true,
         },
       },
     ]);
@@ -66,7 +73,9 @@ test('an attachment that cannot be read for a while is waited for, and nothing i
   const name = uri.replace('s3://', '');
   await relay.controls().awsFault('s3', { action: 'HeadObject', name, times: 3, status: 503 });
   expect(await relay.deliver({ ...item, attachments: [attachment(uri)] })).toMatchObject({
-    ...{ outcomes: ['waiting', 'done'], requests: ['POST 200'], letters: [] },
+    outcomes: ['waiting', 'done'],
+    requests: ['POST 200'],
+    letters: [],
   });
 });
 

@@ -34,7 +34,9 @@ describe('an org unit', () => {
 
 test('a refused attachment detaches nothing', async () => {
   expect(parked(await relay.deliver({ ...move, toParentId: 999 }))).toMatchObject({
-    ...{ requests: ['POST 404'], kind: 'rejected', detail: 'Parent org unit not found' },
+    requests: ['POST 404'],
+    kind: 'rejected',
+    detail: 'Parent org unit not found',
   });
   expect(await parents()).toEqual([2001]);
 });

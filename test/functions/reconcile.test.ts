@@ -191,9 +191,7 @@ describe('a night', () => {
     // All that is recent is looked at, where there is time.
     const first = await compare(staged({ RECONCILE_LONGEST_HOURS: '0.0000001' }));
     expect(first.findings).toEqual([]);
-    expect(first.report).toMatchObject({
-      ...{ state: 'partial', tallies: { recent: { selected: 2, looked: 0 } } },
-    });
+    expect(first.report).toMatchObject({ state: 'partial', tallies: { recent: { selected: 2, looked: 0 } } });
     time.pass(500);
     const { report } = await compare(staged(old));
     expect(report.tallies.recent).toMatchObject({ selected: 2, looked: 2 });
@@ -229,7 +227,10 @@ test('what an operator has accepted is counted, and no finding until it is writt
   const spoil = (pointsNumerator: number, afterMs: number, ...some: number[]) =>
     controls().change({
       gradeValues: some.map((userId) => ({
-        ...{ gradeObjectId: 5001, userId, pointsNumerator, lastModified: at(afterMs) },
+        gradeObjectId: 5001,
+        userId,
+        pointsNumerator,
+        lastModified: at(afterMs),
       })),
     });
   const decided = { by: 'somebody', why: 'it was agreed' };
@@ -250,7 +251,8 @@ test('what an operator has accepted is counted, and no finding until it is writt
   const then = await compare(stageNow(), { whole: true });
   expect(then.report).toMatchObject({ findings: 2, accepted: 2 });
   expect(then.findings.map(({ class: its, subject }) => `${its} ${subject.userId}`).sort()).toEqual([
-    ...['older 10002', 'older 10004'],
+    'older 10002',
+    'older 10004',
   ]);
 });
 
@@ -266,7 +268,10 @@ test('what a run has found is told, and why it failed, even if that is later', a
   const comparing = compare(staged({ RECONCILE_CONCURRENCY: '1' }), { whole: true, id });
   await expect(comparing).rejects.toThrow();
   expect(await jsonAt(reportKey(id))).toMatchObject({
-    ...{ id, state: 'failed', entries: 2, parts: 1 },
+    id,
+    state: 'failed',
+    entries: 2,
+    parts: 1,
     why: expect.stringMatching(/wrong.json is not valid.*by/s),
   });
 });
@@ -294,7 +299,8 @@ test('what the platform refuses or fails to answer alone is told as unreadable, 
     `unreadable grade/${course}/5001/301`,
   ]);
   expect(findings.find(({ resource }) => resource.endsWith('/301'))).toMatchObject({
-    ...{ kind: 'intercepted', error: expect.stringContaining('403') },
+    kind: 'intercepted',
+    error: expect.stringContaining('403'),
   });
   // Each was in progress at the first look, and was looked at once more.
   expect(report).toMatchObject({

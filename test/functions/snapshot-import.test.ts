@@ -38,7 +38,11 @@ const job = jobForTests(name, {
 const { time, stack, settings, logged, put, bytesAt, textAt, jsonAt, keysUnder, inProcess, controls } = job;
 let Bucket: string;
 const queues = [
-  ...['enrollment-create', 'enrollment-remove', 'grade-object-create', 'grade-object-update', 'grade-push'],
+  'enrollment-create',
+  'enrollment-remove',
+  'grade-object-create',
+  'grade-object-update',
+  'grade-push',
 ];
 
 beforeAll(() => {
@@ -129,7 +133,8 @@ describe('an import', () => {
     const answer = await invoke(again);
     expect(answer.id).toBe(failed.id);
     expect(answer).toEqual({
-      ...{ outcome: 'accepted', message: '9 events were sent.' },
+      outcome: 'accepted',
+      message: '9 events were sent.',
       id: expect.stringMatching(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/),
       record: `s3://${Bucket}/snapshot-records/${answer.id}/record.json`,
     });
@@ -147,29 +152,45 @@ describe('an import', () => {
       ],
       'grade-push': [
         {
-          ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'Essay', userName: 'ada' },
+          orgUnitCode: 'BIO-101',
+          gradeObjectName: 'Essay',
+          userName: 'ada',
           grade: { type: 'numeric', points: 17.5, outOf: 20 },
         },
         {
-          ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'Essay', userName: 'ben' },
-          ...{ grade: { type: 'numeric', points: 0, outOf: 20 }, comments: 'See me' },
+          orgUnitCode: 'BIO-101',
+          gradeObjectName: 'Essay',
+          userName: 'ben',
+          grade: { type: 'numeric', points: 0, outOf: 20 },
+          comments: 'See me',
         },
       ],
     });
     const none = { updated: 0, removed: 0, unchanged: 0, refused: 0 };
     expect(await recordOf(answer)).toEqual({
       feed: 'oneroster',
-      ...{ id: answer.id, key: 'snapshots/export.zip', state: 'accepted', sent: 9, of: 9 },
+      id: answer.id,
+      key: 'snapshots/export.zip',
+      state: 'accepted',
+      sent: 9,
+      of: 9,
       versionId: expect.stringMatching(/^\w+$/),
-      ...{ droppedAt: expect.any(String), startedAt: expect.any(String), endedAt: expect.any(String) },
-      ...{ sendingAt: expect.any(String), counts: { created: 9, ...none } },
+      droppedAt: expect.any(String),
+      startedAt: expect.any(String),
+      endedAt: expect.any(String),
+      sendingAt: expect.any(String),
+      counts: { created: 9, ...none },
       byKind: {
-        ...{ lineItems: { created: 2, ...none }, enrollments: { created: 5, ...none } },
+        lineItems: { created: 2, ...none },
+        enrollments: { created: 5, ...none },
         results: { created: 2, ...none },
       },
       rows: {
-        ...{ 'classes.csv': { read: 2 }, 'users.csv': { read: 4 }, 'lineItems.csv': { sent: 2 } },
-        ...{ 'enrollments.csv': { sent: 5 }, 'results.csv': { sent: 2 } },
+        'classes.csv': { read: 2 },
+        'users.csv': { read: 4 },
+        'lineItems.csv': { sent: 2 },
+        'enrollments.csv': { sent: 5 },
+        'results.csv': { sent: 2 },
       },
     });
     expect(await reportOf(answer)).toEqual([]);
@@ -207,20 +228,28 @@ describe('an import', () => {
       'enrollment-remove': [{ orgUnitCode: 'BIO-101', userName: 'cleo' }],
       'grade-object-update': [
         {
-          ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'First essay', gradeObjectFormerNames: ['Essay'] },
-          ...{ type: 'numeric', name: 'First essay' },
+          orgUnitCode: 'BIO-101',
+          gradeObjectName: 'First essay',
+          gradeObjectFormerNames: ['Essay'],
+          type: 'numeric',
+          name: 'First essay',
         },
       ],
       'grade-push': [
         {
-          ...{ orgUnitCode: 'ART-1', gradeObjectName: 'Talk', userName: 'ada' },
+          orgUnitCode: 'ART-1',
+          gradeObjectName: 'Talk',
+          userName: 'ada',
           grade: { type: 'text', text: 'passed' },
         },
         {
-          ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'First essay', userName: 'ben' },
+          orgUnitCode: 'BIO-101',
+          gradeObjectName: 'First essay',
+          userName: 'ben',
           gradeObjectFormerNames: ['Essay'],
           // That the SIS has a comment no more clears it.
-          ...{ grade: { type: 'numeric', points: 1, outOf: 20 }, comments: '' },
+          grade: { type: 'numeric', points: 1, outOf: 20 },
+          comments: '',
         },
       ],
     });
@@ -350,7 +379,10 @@ describe('a snapshot that would remove too much', () => {
     expect(waiting).toMatchObject({
       // Two are those of the table.
       why: '3 of 7 enrollments would be removed',
-      ...{ removals: { share: 300 / 7, limit: 40 }, of: 4, sent: 0, counts: { created: 1, removed: 3 } },
+      removals: { share: 300 / 7, limit: 40 },
+      of: 4,
+      sent: 0,
+      counts: { created: 1, removed: 3 },
     });
     const answer = await importing;
     expect(answer).toMatchObject({ outcome: 'accepted', id });
@@ -362,7 +394,9 @@ describe('a snapshot that would remove too much', () => {
       ],
       'grade-push': [
         {
-          ...{ orgUnitCode: 'ART-1', gradeObjectName: 'Talk', userName: 'ada' },
+          orgUnitCode: 'ART-1',
+          gradeObjectName: 'Talk',
+          userName: 'ada',
           grade: { type: 'numeric', points: 9, outOf: 10 },
         },
       ],
@@ -377,7 +411,8 @@ describe('a snapshot that would remove too much', () => {
     });
     expect(undecided.outcome).toBe('rejected');
     expect(await recordOf(undecided)).toMatchObject({
-      ...{ state: 'rejected', sent: 0 },
+      state: 'rejected',
+      sent: 0,
       why: expect.stringMatching(/would be removed. It was not approved or rejected within/),
     });
   });
@@ -391,8 +426,11 @@ test('a file that the bucket gives to nobody fails at once, has a record that sa
   const event = { key: 'snapshots/export.zip', versionId };
   // Put in a storage class, or under a key, that the function cannot read.
   await controls().awsFault('s3', {
-    ...{ action: 'GetObject', name: `${Bucket}/snapshots/export.zip` },
-    ...{ times: 900, type: 'InvalidObjectState', status: 403 },
+    action: 'GetObject',
+    name: `${Bucket}/snapshots/export.zip`,
+    times: 900,
+    type: 'InvalidObjectState',
+    status: 403,
   });
   const why = expect.stringContaining(
     'The bucket does not give the file to the function (InvalidObjectState)',

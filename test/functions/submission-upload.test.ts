@@ -304,7 +304,9 @@ describe('a submission whose upload was answered with a success is looked for, a
 test('a second file that is not there: parked, and nothing is uploaded', async () => {
   const files = [file(await uploaded()), file('s3://sis-relay-uploads/none.pdf', 'second.pdf')];
   expect(parked(await relay.deliver({ ...ids, files }))).toMatchObject({
-    ...{ requests: ['GET 200'], kind: 'invalid', remedy: expect.stringContaining('Put the file there') },
+    requests: ['GET 200'],
+    kind: 'invalid',
+    remedy: expect.stringContaining('Put the file there'),
     message: expect.stringMatching(/none\.pdf.* does not exist, or may not be read/),
   });
   expect(await submissions()).toEqual([]);

@@ -8,7 +8,15 @@ test('no generated answer is done by an error, is a defect, or brings a proof in
   const random = randomFrom(seed);
   const came = new Set(Array.from({ length: 3_000 }, () => check(answerOf(random))));
   expect([...came].sort()).toEqual([
-    ...['credentials', 'done', 'intercepted', 'missing-permission', 'missing-scope', 'rejected'],
-    ...['throttled', 'unavailable', 'uncertain', 'unexpected-answer'],
+    'credentials',
+    'done',
+    'intercepted',
+    'missing-permission',
+    'missing-scope',
+    'rejected',
+    'throttled',
+    'unavailable',
+    'uncertain',
+    'unexpected-answer',
   ]);
 });

@@ -47,7 +47,10 @@ export const check = ({ operation, input, answer, isError }: Made): 'done' | Fai
   const isInDoubt = thrown.mayHaveActed && !operation.repeatable;
   if ((failure.kind === 'uncertain') !== isInDoubt) throw wrong(`${failure.kind}, though not in doubt`);
   const letter = {
-    ...{ body: '{}', source: 'arn:aws:sqs:eu-west-1:1:q', replays: 0, attributes: {} },
+    body: '{}',
+    source: 'arn:aws:sqs:eu-west-1:1:q',
+    replays: 0,
+    attributes: {},
     failure: { ...failure, function: 'x', attempts: 1, firstAt: '', lastAt: '' },
   };
   const { MessageBody: Body, MessageAttributes } = sqsMessageOf(letter);
@@ -65,14 +68,23 @@ const rareStatuses = [
   408, 409, 410, 413, 422, 428, 429, 431, 451, 499, 500, 501, 502, 503, 504, 511, 599, 999,
 ];
 const contentTypes = [
-  ...['application/json', 'application/problem+json; charset=utf-8', 'application/octet-stream'],
-  ...['text/html', 'TEXT/HTML;x', 'text/plain', 'text/xml', `text/${signature}`],
-  ...['', 'application/json\u0000', 'x'.repeat(500)],
+  'application/json',
+  'application/problem+json; charset=utf-8',
+  'application/octet-stream',
+  'text/html',
+  'TEXT/HTML;x',
+  'text/plain',
+  'text/xml',
+  `text/${signature}`,
+  '',
+  'application/json\u0000',
+  'x'.repeat(500),
 ];
 const signs = '<|>|<<<|<p|</title|{|[|{"|[{|\\|"|\uFEFF|\uD800|\u0000|\uFFFF'.split('|');
 const plainSentences = [
   ...'Invalid token|invalid_token|Token expired|OK|true|null|0|""|Not Found|undefined'.split('|'),
-  ...['Timestamp out of range\r\n1700000300', 'Timestamp out of range1700000300'],
+  'Timestamp out of range\r\n1700000300',
+  'Timestamp out of range1700000300',
   'Access is denied: invalid token.',
   'Insufficient scope to call API. Required: a:b:c',
   'No scopes defined for specified requests.',
@@ -85,11 +97,28 @@ const names = [
   ...'Errors errors Message message status Status title type detail error PagingInfo'.split(' '),
   ...'HasMoreItems Bookmark Comments Text Html __proto__ constructor toString'.split(' '),
   ...'GradeType FieldId Attributes Value Type SupportedVersions'.split(' '),
-  ...['', 'Jane Doe', 'x'.repeat(100)],
+  '',
+  'Jane Doe',
+  'x'.repeat(100),
 ];
 const scalars = [
-  ...[null, true, false, 0, 1, -1, 1.5, 2001, 301, 2 ** 53, 1e308],
-  ...['', '1', '2001', 'x', '403', 'ü'],
+  null,
+  true,
+  false,
+  0,
+  1,
+  -1,
+  1.5,
+  2001,
+  301,
+  2 ** 53,
+  1e308,
+  '',
+  '1',
+  '2001',
+  'x',
+  '403',
+  'ü',
 ];
 
 const made = (random: Random, depth: number): unknown => {

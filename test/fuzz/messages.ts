@@ -37,7 +37,8 @@ export type FuzzReport = {
 };
 
 const plainTerminal = {
-  ...{ style: (_: unknown, text: string) => text, width: 100 },
+  style: (_: unknown, text: string) => text,
+  width: 100,
   command: (words: string) => words,
 } as Terminal;
 const prefix = 'sis-relay-fuzz-';
@@ -148,23 +149,21 @@ const checkLetter = (
   );
   const said = `No ${names.join(', ')} here: ${spelled(names[0] ?? 'nobody', seed)}`;
   const failure: LetterFailure = {
-    ...{ kind: invalid === undefined ? (kinds[seed % kinds.length] ?? 'rejected') : 'invalid' },
-    ...{
-      message: invalid ?? 'The platform answered with 404',
-      remedy: 'Replay.',
-      function: integration.name,
-    },
-    ...{ attempts: 1, firstAt: '2026-06-01T12:00:00.000Z', lastAt: '2026-06-01T12:00:01.000Z' },
+    kind: invalid === undefined ? (kinds[seed % kinds.length] ?? 'rejected') : 'invalid',
+    message: invalid ?? 'The platform answered with 404',
+    remedy: 'Replay.',
+    function: integration.name,
+    attempts: 1,
+    firstAt: '2026-06-01T12:00:00.000Z',
+    lastAt: '2026-06-01T12:00:01.000Z',
     ...(invalid === undefined ? { status: 404, title: 'Not Found', detail: said } : {}),
   };
   const forged = { DataType: 'String', StringValue: JSON.stringify({ ...failure, kind: 'uncertain' }) };
   const written: DeadLetter = {
-    ...{
-      body: masked.body,
-      source: `arn:aws:sqs:eu-west-1:1:${prefix}${integration.name}`,
-      replays: seed % 3,
-      failure,
-    },
+    body: masked.body,
+    source: `arn:aws:sqs:eu-west-1:1:${prefix}${integration.name}`,
+    replays: seed % 3,
+    failure,
     attributes: seed % 5 === 0 ? { failure: forged, source: forged, whole: forged, trace: forged } : {},
   };
   const message = sqsMessageOf(written);
@@ -193,7 +192,9 @@ type Sent = { body: string; attributes: Record<string, MessageAttributeValue>; i
 /** What anybody may see of it. */
 const checkReading = async (names: string[], { body, attributes }: Sent): Promise<Letter> => {
   const letter = await read({
-    ...{ MessageId: '0f6c1a52', Body: body, MessageAttributes: attributes },
+    MessageId: '0f6c1a52',
+    Body: body,
+    MessageAttributes: attributes,
     Attributes: { SentTimestamp: String(nowMs) },
   });
   claim(

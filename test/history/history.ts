@@ -129,14 +129,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      ...{ do: only('send anew'), message: fc.nat({ max: most.messages - 1 }) },
+      do: only('send anew'),
+      message: fc.nat({ max: most.messages - 1 }),
       minutes: fc.integer({ min: 3, max: 20 }),
     }),
   },
   {
     weight: 1,
     arbitrary: fc.record({
-      ...{ do: only('cache'), thing: fc.nat({ max: 1 }) },
+      do: only('cache'),
+      thing: fc.nat({ max: 1 }),
       seconds: fc.constantFrom(30, 300, 3_000),
     }),
   },

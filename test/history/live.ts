@@ -381,8 +381,12 @@ function bodyOf(history: History, message: number, isWrong: boolean): string {
   const about = createdBy(history, message) ?? 0;
   const points = { type: 'numeric', points: given };
   const byName = {
-    ...{ orgUnitId: 1, gradeObjectName: `name ${about}`, userId: 1, grade: points },
-    ...{ comments: '', privateComments: '' },
+    orgUnitId: 1,
+    gradeObjectName: `name ${about}`,
+    userId: 1,
+    grade: points,
+    comments: '',
+    privateComments: '',
   };
   const data: Record<string, object> = {
     'enrollment-create': { orgUnitId: 1, userId: thing + 1, roleId: given },
@@ -400,7 +404,9 @@ function bodyOf(history: History, message: number, isWrong: boolean): string {
           },
     'grade-object-create': { orgUnitId: 1, type: 'numeric', name: `name ${given}`, maxPoints: 10 },
     'grade-object-update': {
-      ...{ orgUnitId: 1, type: 'numeric', name: `name ${given}` },
+      orgUnitId: 1,
+      type: 'numeric',
+      name: `name ${given}`,
       gradeObjectId: objectIdOf(about),
     },
     'submission-upload': { orgUnitId: 1, folderId: given, userId: 7, files: [file] },
@@ -408,6 +414,12 @@ function bodyOf(history: History, message: number, isWrong: boolean): string {
   const time = timeOf(minute);
   const type = `sis.${name}.v1`;
   return JSON.stringify({
-    ...{ specversion: '1.0', id: `${message}`, source: '/sis', type, time, sequence, data: data[name] },
+    specversion: '1.0',
+    id: `${message}`,
+    source: '/sis',
+    type,
+    time,
+    sequence,
+    data: data[name],
   });
 }

@@ -58,8 +58,13 @@ export const fileBytes = 5;
 
 /** What a grade object has that no message gives. */
 const unset = {
-  ...{ ShortName: '', CategoryId: null, Description: { Text: '', Html: '' }, GradeSchemeId: null },
-  ...{ IsBonus: false, ExcludeFromFinalGradeCalculation: false, CanExceedMaxPoints: false },
+  ShortName: '',
+  CategoryId: null,
+  Description: { Text: '', Html: '' },
+  GradeSchemeId: null,
+  IsBonus: false,
+  ExcludeFromFinalGradeCalculation: false,
+  CanExceedMaxPoints: false,
 };
 
 /** A platform that keeps what it was told: a message's number is the grade, the comment, the role, or the folder. */
@@ -277,7 +282,10 @@ export function createPlatformModel(stage: Stage, options: Options) {
       if (state === undefined) return;
       states.set(thing, state);
       acts.push({
-        ...{ thing, message: byRestore, atMs: stage.nowMs(), askedMs: stage.nowMs() },
+        thing,
+        message: byRestore,
+        atMs: stage.nowMs(),
+        askedMs: stage.nowMs(),
         copies: [],
         parts: state.parts,
       });

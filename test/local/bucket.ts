@@ -15,7 +15,8 @@ export function filesIn(stack: () => { s3: S3Client; description: { bucket: stri
     return Contents.flatMap(({ Key }) => Key ?? []);
   };
   return {
-    ...{ bytesAt, keysUnder },
+    bytesAt,
+    keysUnder,
     textAt: async (key: string): Promise<string> => `${await bytesAt(key)}`,
     jsonAt: async (key: string) => JSON.parse(`${await bytesAt(key)}`),
     /** By what comes behind the prefix. */

@@ -54,7 +54,8 @@ beforeAll(async () => {
   };
   const env = {
     ...settingsOf(stack.description, name),
-    ...{ ATTEMPT_TIMEOUT_MS: '500', RESERVE_MS: '200' },
+    ATTEMPT_TIMEOUT_MS: '500',
+    RESERVE_MS: '200',
   };
   lambda = await startLambda({
     functions: { [name]: { ...configuration, env } },
@@ -74,7 +75,11 @@ const send = (id: string, say: string) =>
     new SendMessageCommand({
       QueueUrl: stack.description.queues[name],
       MessageBody: JSON.stringify({
-        ...{ specversion: '1.0', id, source: '/sis', type: `sis.${name}.v1`, time: new Date().toISOString() },
+        specversion: '1.0',
+        id,
+        source: '/sis',
+        type: `sis.${name}.v1`,
+        time: new Date().toISOString(),
         data: { say },
       }),
     }),
@@ -87,7 +92,9 @@ test.each(['memory', 'heap', 'time'])(
     for (const say of [...good.slice(0, 4), what, ...good.slice(4)]) await send(say, say);
     const deaths: string[] = [];
     const mapping = mapQueue({
-      ...{ sqs: stack.sqs, batchSize: 10, pollers: 1 },
+      sqs: stack.sqs,
+      batchSize: 10,
+      pollers: 1,
       queueUrl: stack.description.queues[name] ?? '',
       queueArn: `arn:aws:sqs:us-east-1:000000000000:sis-relay-local-${name}`,
       invoke: (event) => lambda.invoke(name, event),

@@ -16,7 +16,9 @@ let lines: string[] = [];
 
 beforeAll(async () => {
   stack = await startStack({
-    ...{ functions: [], containersPerFunction: 1, functionTimeoutMs: timeoutMs },
+    functions: [],
+    containersPerFunction: 1,
+    functionTimeoutMs: timeoutMs,
     settings: { LOG_LEVEL: 'debug', ATTEMPT_TIMEOUT_MS: '40000' },
     onLog: (_, line) => lines.push(line),
   });
@@ -75,7 +77,8 @@ function base64In(forbidden: string): string {
 }
 
 const object = (key: string) => ({
-  ...{ eventSource: 'aws:s3', eventName: 'ObjectCreated:Put' },
+  eventSource: 'aws:s3',
+  eventName: 'ObjectCreated:Put',
   s3: { bucket: { name: 'b' }, object: { key } },
 });
 
@@ -101,7 +104,9 @@ function dearest(name: string, valid: string): Record<string, string> {
     Records: Array.from({ length: 900 }, (_, at) => object(`events/${name}/${at}${'%20'.repeat(200)}`)),
   });
   bodies['a notification of SNS'] = JSON.stringify({
-    ...{ Type: 'Notification', MessageId: 'm', TopicArn: 't' },
+    Type: 'Notification',
+    MessageId: 'm',
+    TopicArn: 't',
     Message: `${valid.slice(0, -1)},"extension":"${filled('\\n', 300_000)}"}`,
   });
   bodies['cut off'] = bodies['quotes, beside the data']?.slice(0, -9) ?? '';
@@ -157,16 +162,12 @@ test.skipIf(process.platform !== 'linux')(
     const { id, data } = JSON.parse(valid);
     const wide = `{${numbered(9, (at) => `"${at}":{${numbered(900, (each) => `"k${each}":"\\n"`)}}`)}}`;
     const bodies = [
-      ...[
-        `${valid.slice(0, -1)},"extension":${wide}}`,
-        valid.replace('"data":{', `"data":{"extension":${wide},`),
-      ],
-      ...[
-        wide,
-        `[${'[],'.repeat(9_000)}0]`,
-        `"${'\\"'.repeat(60_000)}"`,
-        JSON.stringify({ data: JSON.stringify(data) }),
-      ],
+      `${valid.slice(0, -1)},"extension":${wide}}`,
+      valid.replace('"data":{', `"data":{"extension":${wide},`),
+      wide,
+      `[${'[],'.repeat(9_000)}0]`,
+      `"${'\\"'.repeat(60_000)}"`,
+      JSON.stringify({ data: JSON.stringify(data) }),
     ];
     const records = Array.from({ length: 45 }, (_, at) =>
       recordOf(name, (bodies[at % bodies.length] ?? '').replace(`"${id}"`, `"medium ${at}"`)),

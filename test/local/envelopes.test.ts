@@ -7,7 +7,8 @@ import { busNoticeOf, inTopic, noticeOf, onBus, testOfS3 } from '../envelopes.ts
 import { functionForTests } from './inline.ts';
 
 const relay = functionForTests(integration, () => ({
-  ...{ EVENTS_FILE_MAXIMUM: '50', EVENTS_FILE_MAXIMUM_BYTES: '5000000' },
+  EVENTS_FILE_MAXIMUM: '50',
+  EVENTS_FILE_MAXIMUM_BYTES: '5000000',
 }));
 
 const event = (userId: number, more: object = {}) => ({
@@ -45,7 +46,8 @@ test('one that is refused is a letter with the body byte for byte', async () => 
   const invalid = inTopic(onBus(event(303, { data: { orgUnitId: 2001 } })));
   const message = expect.stringContaining('The message is not valid: data.userId: is missing');
   expect(await endOf(invalid)).toMatchObject({
-    ...{ outcome: 'parked', letters: [{ body: invalid, failure: { kind: 'invalid', message } }] },
+    outcome: 'parked',
+    letters: [{ body: invalid, failure: { kind: 'invalid', message } }],
   });
 });
 
@@ -97,7 +99,8 @@ describe('a file of events', () => {
     );
     const message = `‹s3://${bucket()}/${key}›: line 2 is not UTF-8, and 1 more cannot be sent either; 1 events were sent`;
     expect(await endOf(notice)).toMatchObject({
-      ...{ outcome: 'parked', letters: [{ body: notice, failure: { kind: 'rejected', message } }] },
+      outcome: 'parked',
+      letters: [{ body: notice, failure: { kind: 'rejected', message } }],
     });
     await ended(good[0]?.id ?? '').toBe('done');
   });

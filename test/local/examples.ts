@@ -21,12 +21,19 @@ export async function example(name: string): Promise<string> {
 export function recordOf(name: string, body: string): SQSRecord {
   const now = String(Date.now());
   return {
-    ...{ messageId: randomUUID(), receiptHandle: randomUUID(), body, md5OfBody: '', messageAttributes: {} },
+    messageId: randomUUID(),
+    receiptHandle: randomUUID(),
+    body,
+    md5OfBody: '',
+    messageAttributes: {},
     attributes: {
-      ...{ ApproximateReceiveCount: '1', SentTimestamp: now, SenderId: '' },
+      ApproximateReceiveCount: '1',
+      SentTimestamp: now,
+      SenderId: '',
       ApproximateFirstReceiveTimestamp: now,
     },
-    ...{ eventSource: 'aws:sqs', awsRegion: localRegion },
+    eventSource: 'aws:sqs',
+    awsRegion: localRegion,
     eventSourceARN: `arn:aws:sqs:${localRegion}:000000000000:sis-relay-local-${name}`,
   };
 }

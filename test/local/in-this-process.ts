@@ -94,7 +94,9 @@ export const inThisProcess = (
       onLog === undefined
         ? services.observe
         : createObserve({
-            ...{ function: name, level: 'info', namespace: settings.METRIC_NAMESPACE ?? 'sis-relay' },
+            function: name,
+            level: 'info',
+            namespace: settings.METRIC_NAMESPACE ?? 'sis-relay',
             write: (line) => onLog(name, line),
           });
     let ended: MessageReport[] = [];

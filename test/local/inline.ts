@@ -125,7 +125,8 @@ export function functionForTests<Data>(
       functions: [name, ...beside.map((each) => each.name)],
       lambda: (description) =>
         inThisProcess(description, settings(), { change, onReport, onEnd, asDeployed: true }),
-      ...{ visibilitySeconds: 720, containersPerFunction: 1 },
+      visibilitySeconds: 720,
+      containersPerFunction: 1,
     });
     dynamodb = createQuickDynamoDb(localClient(stack.description.dynamodb));
   });
@@ -176,7 +177,8 @@ export function functionForTests<Data>(
     requested = all.length;
     const requests = all.slice(before);
     return {
-      ...{ outcomes, reasons },
+      outcomes,
+      reasons,
       requests: requests.map(({ method, status }) => `${method} ${status}`),
       letters: await takeLetters(),
       sent: { function: receiver, queueArn: queueArnOf(receiver), body },
@@ -215,7 +217,7 @@ export function functionForTests<Data>(
     /** As a person's replay of its letter. */
     replay: ({ sent: { body }, letters: [letter] }: MessageResult): Promise<MessageResult> => {
       const { attributes } = messageFor(
-        letter ?? { ...{ body, source: queueArnOf(name), replays: 0 }, failure: null, attributes: {} },
+        letter ?? { body, source: queueArnOf(name), replays: 0, failure: null, attributes: {} },
       );
       return deliverBody(body, attributes);
     },

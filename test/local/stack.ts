@@ -90,8 +90,11 @@ const day = 24 * 3600;
 
 /** A user's credential, as a secret holds it. */
 export const keyOf = (userId: number, userKey = `local-key-${userId}`) => ({
-  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
-  ...{ userId: String(userId), userKey },
+  type: 'id-key',
+  appId: 'local-app',
+  appKey: 'local-app-key',
+  userId: String(userId),
+  userKey,
 });
 
 /** The whole of sis-relay on this machine: AWS by emulators, the local platform, and each function in its own processes. */

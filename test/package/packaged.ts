@@ -12,9 +12,15 @@ import type { Template } from './cloudformation.ts';
 const root = resolve(import.meta.dirname, '../..');
 /** All that packaging reads. */
 const sources = [
-  ...['serverless.yml', 'package.config.ts', 'esbuild.config.ts', 'bindings.config.ts', 'notices.config.ts'],
-  ...['package.json', 'package-lock.json'],
-  ...['functions', 'lib'],
+  'serverless.yml',
+  'package.config.ts',
+  'esbuild.config.ts',
+  'bindings.config.ts',
+  'notices.config.ts',
+  'package.json',
+  'package-lock.json',
+  'functions',
+  'lib',
 ];
 
 export type Packaged = {

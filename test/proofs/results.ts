@@ -58,7 +58,10 @@ const git = (...args: string[]) => spawnSync('git', args, { cwd: root, encoding:
 
 /** A proof's files for git. That results were written changes nothing that is proved. */
 const pathsOf = ({ files, program }: Proof): string[] => [
-  ...['--', ...files, ...program.filter((word) => word.startsWith('test/')), 'package-lock.json'],
+  '--',
+  ...files,
+  ...program.filter((word) => word.startsWith('test/')),
+  'package-lock.json',
   ...['proofs.json', 'proofs.md'].map((name) => `:(exclude)test/${name}`),
 ];
 

@@ -115,8 +115,11 @@ const meetTraffic = async (stage: Stage, told: Told) => {
     ...busy.map((userId) => gradeBody(told, userId, { grade: grades[userId] ?? 0 })),
     ...named.map(({ userId, userName }) =>
       gradeBody(told, userId, {
-        ...{ grade: grades[userId] ?? 0, userId: undefined, orgUnitId: undefined },
-        ...{ userName, orgUnitCode: 'BIO-101' },
+        grade: grades[userId] ?? 0,
+        userId: undefined,
+        orgUnitId: undefined,
+        userName,
+        orgUnitCode: 'BIO-101',
       }),
     ),
   );
@@ -136,7 +139,8 @@ const meetTraffic = async (stage: Stage, told: Told) => {
     joined.map((userId) =>
       JSON.stringify({
         ...JSON.parse(enrollmentBody({ ...told, fromMs: told.fromMs - 60_000 }, userId)),
-        ...{ id: `removal-${userId}-${told.versions}`, type: 'sis.enrollment-remove.v1' },
+        id: `removal-${userId}-${told.versions}`,
+        type: 'sis.enrollment-remove.v1',
         data: { orgUnitId: course, userId },
       }),
     ),

@@ -47,7 +47,12 @@ export const makeState = async ({ resources, idsInARow = false }: MakeOptions): 
   const stage = await startStage({ root, ledgerKey, aheadMs: 0, idsInARow });
   try {
     let told: Told = {
-      ...{ fromMs: Date.now() - 3 * 3_600_000, grades: {}, owed: [], parked: [], letters: {}, versions: 0 },
+      fromMs: Date.now() - 3 * 3_600_000,
+      grades: {},
+      owed: [],
+      parked: [],
+      letters: {},
+      versions: 0,
     };
     await enrollByExport(stage);
     // What is digested cannot be compressed, and a grade has three digests.
@@ -124,7 +129,9 @@ const park = async (stage: Stage, told: Told): Promise<number[]> => {
     usersOf(kind).map((userId) => gradeBody(told, userId, { grade: 1, ...more }));
   for (const [kind, effect] of Object.entries(faults))
     await stage.controls.fault(effect, {
-      ...{ method: 'PUT', times: 100, path: `values/(?:${usersOf(kind).join('|')})$` },
+      method: 'PUT',
+      times: 100,
+      path: `values/(?:${usersOf(kind).join('|')})$`,
     });
   const old = { ...told, fromMs: told.fromMs - 60 * 24 * 3_600_000 };
   await stage.send('grade-push', [
@@ -152,8 +159,13 @@ const letterOf = (kind: LetterKind, body: string): DeadLetter => {
   if (kind === 'unreadable') return { ...letter, body: JSON.stringify({ whole: gone }), whole: gone };
   const at = new Date().toISOString();
   const failure = {
-    ...{ kind: kind as FailureKind, message: `It is ${kind}`, remedy: 'Replay it.', function: 'grade-push' },
-    ...{ attempts: 1, firstAt: at, lastAt: at },
+    kind: kind as FailureKind,
+    message: `It is ${kind}`,
+    remedy: 'Replay it.',
+    function: 'grade-push',
+    attempts: 1,
+    firstAt: at,
+    lastAt: at,
   };
   return { ...letter, failure };
 };

@@ -34,8 +34,12 @@ type StageOptions = {
 };
 
 const polled = [
-  ...['grade-push', 'enrollment-create', 'enrollment-remove', 'submission-upload'],
-  ...['grade-object-create', 'grade-object-update'],
+  'grade-push',
+  'enrollment-create',
+  'enrollment-remove',
+  'submission-upload',
+  'grade-object-create',
+  'grade-object-update',
 ];
 /** Longer, and something hangs. */
 const longestMs = 120_000;
@@ -47,10 +51,16 @@ export const startStage = async ({ root, ledgerKey, aheadMs, idsInARow = false, 
   const outcomes = new Map<string, string[]>();
   const NODE_OPTIONS = nodeOptions(aheadMs, { idsInARow });
   const stack = await startStack({
-    ...{ functions: polled, ledgerKey, taskRoot: root, functionTimeoutMs: 60_000, visibilitySeconds: 60 },
+    functions: polled,
+    ledgerKey,
+    taskRoot: root,
+    functionTimeoutMs: 60_000,
+    visibilitySeconds: 60,
     settings: {
-      ...{ NODE_OPTIONS, ATTEMPT_TIMEOUT_MS: '40000' },
-      ...{ PLATFORM_HEADERS_TIMEOUT_MS: '30000', PLATFORM_BODY_TIMEOUT_MS: '30000' },
+      NODE_OPTIONS,
+      ATTEMPT_TIMEOUT_MS: '40000',
+      PLATFORM_HEADERS_TIMEOUT_MS: '30000',
+      PLATFORM_BODY_TIMEOUT_MS: '30000',
     },
     onLog: (name, line) => {
       for (const { eventId = '', outcome, kind = '' } of attemptsIn(line))
@@ -99,7 +109,9 @@ export const startStage = async ({ root, ledgerKey, aheadMs, idsInARow = false, 
   const typed = async (...words: string[]): Promise<string> => {
     const args = [join(root, commandOf(root)), ...words, '--stack', file];
     const child = spawn(process.execPath, args, {
-      ...{ stdio: ['ignore', 'pipe', 'pipe'], cwd: root, env: { ...process.env, NODE_OPTIONS } },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: root,
+      env: { ...process.env, NODE_OPTIONS },
     });
     const ended = new Promise<number | null>((end) => child.once('close', end));
     const [out, err, status] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
@@ -110,7 +122,13 @@ export const startStage = async ({ root, ledgerKey, aheadMs, idsInARow = false, 
   };
 
   return {
-    ...{ stack, troubles, typed, outcomes, queued, until, snapshots },
+    stack,
+    troubles,
+    typed,
+    outcomes,
+    queued,
+    until,
+    snapshots,
     controls: controlsOf(description),
 
     /** No function takes messages any more. */

@@ -68,7 +68,8 @@ export const takeState = async (
     return [queue.name, [...ready, ...delayed, ...hidden]];
   });
   return {
-    ...{ ...known, ms: Date.now() },
+    ...known,
+    ms: Date.now(),
     tables: {
       table: await itemsIn(stack, description.table),
       deskTable: await itemsIn(stack, description.deskTable),

@@ -27,18 +27,28 @@ export const gradeBody = (
   { grade, ...more }: { grade: number; [name: string]: unknown },
 ): string =>
   JSON.stringify({
-    ...{ specversion: '1.0', id: `grade-${userId}-${grade}`, source: '/sis', type: 'sis.grade-push.v1' },
+    specversion: '1.0',
+    id: `grade-${userId}-${grade}`,
+    source: '/sis',
+    type: 'sis.grade-push.v1',
     time: new Date(fromMs + grade * 60_000).toISOString(),
     data: {
-      ...{ orgUnitId: course, gradeObjectId: midterm, userId },
+      orgUnitId: course,
+      gradeObjectId: midterm,
+      userId,
       grade: { type: 'numeric', points: pointsOf(userId, grade) },
-      ...{ comments: '', privateComments: '', ...more },
+      comments: '',
+      privateComments: '',
+      ...more,
     },
   });
 
 export const enrollmentBody = ({ fromMs }: Told, userId: number): string =>
   JSON.stringify({
-    ...{ specversion: '1.0', id: `enrollment-${userId}`, source: '/sis', type: 'sis.enrollment-create.v1' },
+    specversion: '1.0',
+    id: `enrollment-${userId}`,
+    source: '/sis',
+    type: 'sis.enrollment-create.v1',
     time: new Date(fromMs).toISOString(),
     data: { orgUnitId: course, userId, roleId: 110 },
   });
@@ -51,12 +61,16 @@ export const removedBy = (night: number) => students.slice((night - 1) * removed
 const exportOf = (night: number): Promise<Buffer> => {
   const sis: Sis = {
     users: students.map(({ userName }) => ({
-      ...{ sourcedId: `u-${userName}`, username: userName, identifier: userName },
+      sourcedId: `u-${userName}`,
+      username: userName,
+      identifier: userName,
     })),
     classes: [{ sourcedId: 'c-bio', title: 'Biology', classCode: 'BIO-101' }],
     lineItems: [],
     enrollments: studentsIn(night).map(({ userName }) => ({
-      ...{ sourcedId: `e-${userName}`, classSourcedId: 'c-bio', userSourcedId: `u-${userName}` },
+      sourcedId: `e-${userName}`,
+      classSourcedId: 'c-bio',
+      userSourcedId: `u-${userName}`,
       role: 'student',
     })),
     results: [],

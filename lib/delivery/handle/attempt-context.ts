@@ -68,7 +68,8 @@ export const createAttemptContext = <Data>(
       const platform = services.platform.for({
         actor: integration.actor?.(message.data),
         operations: integration.operations,
-        ...{ signal, priority },
+        signal,
+        priority,
         ...(turn && { turn }),
         onCall: (call) => {
           calls.push(call);

@@ -26,7 +26,12 @@ export const deskNoteOf = <Data>(
   const { failure, turn, seconds = 0, reason = '' } = waits ?? {};
   const { call, status } = settlement.calls.at(-1) ?? {};
   return {
-    ...{ message: messageId, outcome, isAsked, attempts, replays, firstMs },
+    message: messageId,
+    outcome,
+    isAsked,
+    attempts,
+    replays,
+    firstMs,
     // A message that waits for its turn to call the platform blocks nothing.
     kind: failure?.kind ?? (turn === 'pace' || turn === 'no-time' ? undefined : turn),
     reason: withoutFileNames(reason),

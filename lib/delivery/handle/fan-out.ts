@@ -70,8 +70,16 @@ type Progress = z.infer<typeof placeSchema>;
 type Flaws = Pick<Progress, 'unsent' | 'problem' | 'flawed'>;
 
 const begun: Progress = {
-  ...{ file: 0, etag: '', byte: 0, line: 1, isList: false },
-  ...{ sent: 0, sentBefore: 0, unsent: 0, problem: safe``, flawed: 0 },
+  file: 0,
+  etag: '',
+  byte: 0,
+  line: 1,
+  isList: false,
+  sent: 0,
+  sentBefore: 0,
+  unsent: 0,
+  problem: safe``,
+  flawed: 0,
 };
 
 /** Messages, and bytes of messages, that are held and sent together. */
@@ -97,8 +105,11 @@ export const createFanOut = (options: FanOutOptions): FanOut => {
     let flaws: Flaws = from;
     for (const [at, object] of [...objects.entries()].slice(from.file)) {
       const file = await openStored(object, {
-        ...{ client: await options.s3(), signal, timeoutMs: options.timeoutMs },
-        ...{ maximumBytes: options.maximumBytes, from: at === from.file ? from : undefined },
+        client: await options.s3(),
+        signal,
+        timeoutMs: options.timeoutMs,
+        maximumBytes: options.maximumBytes,
+        from: at === from.file ? from : undefined,
       });
       const sentBefore = from.sentBefore + sent;
       const { unsent, problem, flawed } = flaws;

@@ -75,7 +75,9 @@ export const createServices = (functionName: string, settings: MessageSettings):
   const sqs = sqsClient(clientOptions);
   const inFlight = createInFlight({ sqs, queueUrl, warn: observe.warn, nowMs: Date.now });
   const queues = createQueues({
-    ...{ sqs, queueUrl, inFlight },
+    sqs,
+    queueUrl,
+    inFlight,
     deadLetterQueueUrl: settings.letters.deadLetterQueueUrl,
     keepWhole: bucket === undefined ? undefined : createLetterStore({ s3, bucket }),
     warn: observe.warn,
@@ -88,8 +90,11 @@ export const createServices = (functionName: string, settings: MessageSettings):
     settings.tables.desk === undefined
       ? undefined
       : createDeskNotes({
-          ...{ dynamodb, table: settings.tables.desk, nowMs: Date.now },
-          ...{ function: functionName, warn: observe.warn },
+          dynamodb,
+          table: settings.tables.desk,
+          nowMs: Date.now,
+          function: functionName,
+          warn: observe.warn,
         });
   return {
     platform,
@@ -97,7 +102,9 @@ export const createServices = (functionName: string, settings: MessageSettings):
     readSecret: createSecretReader(secrets),
     queues,
     fanOut: createFanOut({
-      ...{ functionName, s3, nowMs: Date.now },
+      functionName,
+      s3,
+      nowMs: Date.now,
       ...settings.events,
       send: (messages, signal) =>
         sendToFunctions(

@@ -70,7 +70,9 @@ const ended = async <Data>(
     try {
       const about = {
         failure: ids ? { ...failure, ids } : failure,
-        ...{ isValid: eventId !== undefined, isUnread, lastMs: services.nowMs() },
+        isValid: eventId !== undefined,
+        isUnread,
+        lastMs: services.nowMs(),
       };
       const letter = letterFor(integration, received, about);
       const resource = isUnread

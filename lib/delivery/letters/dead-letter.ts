@@ -124,8 +124,11 @@ const stories = ({ source, replays, failure, attributes, whole, letterId }: Dead
   return [
     ...told.map(withCarried),
     ...told.slice(1).flatMap((each) => [withKept(each), each]),
-    ...[withCarried(untold), withKept(untold), untold],
-    ...[withKept(address), address],
+    withCarried(untold),
+    withKept(untold),
+    untold,
+    withKept(address),
+    address,
   ];
 };
 

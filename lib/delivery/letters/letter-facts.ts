@@ -26,7 +26,10 @@ export const letterChange = (
   return {
     state: 'letter',
     facts: {
-      ...{ function: name, kind, atMs: writtenMs, writtenMs },
+      function: name,
+      kind,
+      atMs: writtenMs,
+      writtenMs,
       ...wordsOf(letter, kind, missing),
       words: detail && unnamed({ kind, missing, body }, detail),
       status: failure?.status,

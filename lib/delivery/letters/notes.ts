@@ -121,7 +121,15 @@ const changeOf = (ended: Ended, about: { function: string } & Subject): Change =
   const { outcome, isAsked, waits, kind, reason: error, copyOf: as } = ended;
   const { attempts, replays, firstMs, status, operation, remedy, eventId } = ended;
   const facts = {
-    ...{ ...about, attempts, replays, firstMs, error, status, operation, remedy, eventId },
+    ...about,
+    attempts,
+    replays,
+    firstMs,
+    error,
+    status,
+    operation,
+    remedy,
+    eventId,
     ...Object.fromEntries(indexedNames.map((name) => [name, ended[name]])),
     resource: ended.resource(),
     kind: kind ?? (waits ? 'pace' : ''),

@@ -71,7 +71,8 @@ export const scanned = async (
     Array.from({ length: shards }, async (_, segment) => {
       const input = {
         TableName: table.table,
-        ...{ Segment: segment, TotalSegments: shards },
+        Segment: segment,
+        TotalSegments: shards,
         FilterExpression: condition.text,
         ExpressionAttributeNames: condition.names,
         ExpressionAttributeValues: valuesOf(condition.values),

@@ -80,7 +80,9 @@ const attributesOf = (message: string, { state, facts }: Change, now: number): F
   const list = lists.find((each) => each === state);
   return {
     ...Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, cut(name, value)])),
-    ...{ state, list: list && listKey(list, message), place: placeOf(message, facts) },
+    state,
+    list: list && listKey(list, message),
+    place: placeOf(message, facts),
     atMs: facts.atMs ?? now,
     expires: Math.ceil(now / 1000) + keptSeconds(state),
   };

@@ -171,7 +171,10 @@ const make = ({ message, event, at }: Wanted, reading: Reading, problems: Proble
   if (read?.isUnclear && message.time)
     problems.set(message.time.name, { column: ownText(labelOf(message.time)), problem: read.problem });
   return {
-    ...{ function: event.function, at, data, columns: columnsBehind(event, message.time) },
+    function: event.function,
+    at,
+    data,
+    columns: columnsBehind(event, message.time),
     // The event's schema reports what is no time at all.
     ...(read && { time: read.time ?? said }),
     ...(message.key && { key: message.key.map((column) => textOf(rawIn(reading.given, column))) }),

@@ -51,7 +51,10 @@ const condition = z.union(
         is: values.optional(),
         not: values.optional(),
         empty: z.boolean().optional(),
-        ...{ above: bound, atLeast: bound, below: bound, atMost: bound },
+        above: bound,
+        atLeast: bound,
+        below: bound,
+        atMost: bound,
       })
       .refine((each) => ['is', 'not', 'empty', ...bounds].some((name) => name in each)),
   ],
@@ -258,7 +261,9 @@ const fieldIn = (
   if ('value' in from) return { path, types, otherwise: inType(from.value) };
   const { values, default: otherwise } = from;
   return {
-    ...{ path, types, from: originOf(from.from, from, cells) },
+    path,
+    types,
+    from: originOf(from.from, from, cells),
     ...(values && { values: new Map(Object.entries(values).map(([key, value]) => [key, inType(value)])) }),
     ...(otherwise !== undefined && { otherwise: inType(otherwise) }),
   };

@@ -94,7 +94,13 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
   };
   return {
     ...cli,
-    ...{ terminal, finish, signal: terminal.signal, isJson, print, show, agreed },
+    terminal,
+    finish,
+    signal: terminal.signal,
+    isJson,
+    print,
+    show,
+    agreed,
     say: (view) => terminal.err(textOfLines(linesOf(view, terminal))),
     get target() {
       return targetOnce();
@@ -162,7 +168,7 @@ const targetOptionsOf = (command: Command): TargetOptions => {
 };
 
 const targetOf = (command: Command, warn: (sentence: string) => void): Target =>
-  targetFrom({ ...targetOptionsOf(command), ...{ readStack, readCaller, warn } });
+  targetFrom({ ...targetOptionsOf(command), readStack, readCaller, warn });
 
 const filterOf = (command: Command): Filter => {
   const given = command.opts();

@@ -100,18 +100,20 @@ export const createApp = (
     );
   });
   for (const add of [
-    ...[
-      addOverview,
-      addFind,
-      addLetters,
-      addLetter,
-      addReplay,
-      addDiscard,
-      addEdit,
-      addUncertain,
-      addPublish,
-    ],
-    ...[...optionScreens, addTrace, addLog, addTransfer, addRuns],
+    addOverview,
+    addFind,
+    addLetters,
+    addLetter,
+    addReplay,
+    addDiscard,
+    addEdit,
+    addUncertain,
+    addPublish,
+    ...optionScreens,
+    addTrace,
+    addLog,
+    addTransfer,
+    addRuns,
   ])
     add(desk);
   addLive(desk, '/live', async () => ({ version: 0, part: () => html`` }));

@@ -93,7 +93,10 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
         if (moment === 'begin') options.say(`${command}: recorded as ${id} by ${who}.`);
       });
   const runs = createRuns({
-    ...{ target, audit, signal, sentence },
+    target,
+    audit,
+    signal,
+    sentence,
     onEnd: () => {
       for (const kept of [lists.letters, lists.waiting, status]) kept.changed();
     },
@@ -118,7 +121,8 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   };
   let usedMs = Date.now();
   const app = createApp(desk, {
-    ...{ host, sentence },
+    host,
+    sentence,
     optionScreens: screens.flatMap((each) => each ?? []),
     onUse: () => {
       usedMs = Date.now();

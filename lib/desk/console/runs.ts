@@ -46,13 +46,26 @@ export const createRuns = ({ target, audit, signal, sentence, onEnd }: RunsOptio
     const abort = new AbortController();
     const run: Run = {
       about: [about, `by ${target.who}`].filter(Boolean).join(', '),
-      ...{ id: newId(), title, again, startedMs: Date.now(), parts: new Map(), version: 0 },
-      ...{ progress: undefined, question: undefined, ended: undefined, problem: undefined, stopped: false },
+      id: newId(),
+      title,
+      again,
+      startedMs: Date.now(),
+      parts: new Map(),
+      version: 0,
+      progress: undefined,
+      question: undefined,
+      ended: undefined,
+      problem: undefined,
+      stopped: false,
     };
     const tell = (news: Partial<Run>): void => void Object.assign(run, { ...news, version: run.version + 1 });
     const show = (title: string, content: View): void => tell({ parts: run.parts.set(title, content) });
     const at: Operator = {
-      ...{ target, audit, signal: AbortSignal.any([signal, abort.signal]), show, renew: show },
+      target,
+      audit,
+      signal: AbortSignal.any([signal, abort.signal]),
+      show,
+      renew: show,
       progress: (what) => (done, of) => tell({ progress: { what, done, of } }),
       ask: (question) => {
         if (at.signal.aborted) return Promise.resolve(undefined);

@@ -61,10 +61,12 @@ const onAws = async (
     Id: `m${at}`,
     MetricStat: {
       Metric: {
-        ...{ Namespace, MetricName: metric },
+        Namespace,
+        MetricName: metric,
         Dimensions: Object.entries({ function: name, ...done }).map(([Name, Value]) => ({ Name, Value })),
       },
-      ...{ Period: periodSeconds, Stat: 'Sum' },
+      Period: periodSeconds,
+      Stat: 'Sum',
     },
   }));
   const counts: DoneCount[] = [];

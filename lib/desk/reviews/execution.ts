@@ -34,7 +34,9 @@ export const startExecution = async (
   const { lambda, sdk } = await lambdaOf(target);
   const functionName = `${target.prefix}${of}`;
   const invoke = new sdk.InvokeCommand({
-    ...{ FunctionName: `${functionName}:durable`, InvocationType: 'Event', DurableExecutionName: name },
+    FunctionName: `${functionName}:durable`,
+    InvocationType: 'Event',
+    DurableExecutionName: name,
     Payload: Buffer.from(JSON.stringify(request)),
   });
   try {

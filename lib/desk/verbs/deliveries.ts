@@ -10,7 +10,10 @@ type Waking = Pick<Parameters<typeof wakeMessages>[1], 'filter' | 'limit' | 'rea
 export const wake = async (operator: Operator, given: Waking): Promise<Woken> => {
   const { target, audit, signal } = operator;
   const woken = await wakeMessages(target, {
-    ...{ ...given, audit, signal, onWoken: operator.progress('Woken') },
+    ...given,
+    audit,
+    signal,
+    onWoken: operator.progress('Woken'),
     confirm: async (plan) => {
       operator.show('Plan', wakePlanView(plan), { plan });
       if (given.dryRun || plan.messages === 0 || signal.aborted) return false;

@@ -16,7 +16,9 @@ export const discard = async (
   const { target, audit, signal } = operator;
   const { filter, reason, dryRun } = given;
   const result = await discardLetters(target, {
-    ...{ ...given, audit, signal },
+    ...given,
+    audit,
+    signal,
     onProgress: operator.progress('Taking letters'),
     onDiscarded: operator.progress('Discarded'),
     confirm: async (plan) => {

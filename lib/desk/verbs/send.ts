@@ -25,7 +25,8 @@ export const replay = async (
   const options = { ...given };
   const result = await replayLetters(target, options, {
     ...sendingHooks(operator, options, { isUndecidedContinued, leastCanary: 1 }),
-    ...{ audit, onProgress: operator.progress('Taking letters') },
+    audit,
+    onProgress: operator.progress('Taking letters'),
     confirm: async (plan, connection) => {
       const paused = await pausedFunctions(target, functionsIn(plan));
       const view = [
@@ -37,7 +38,8 @@ export const replay = async (
       if (options.dryRun || count === 0 || signal.aborted) return false;
       const { rate: _, ...others } = options;
       const answer = await operator.ask({
-        ...{ text: runSentence(plan, options), hint: runSentence(plan, others) },
+        text: runSentence(plan, options),
+        hint: runSentence(plan, others),
         act: `Send ${countOf(count, 'letter')}`,
         fields: [...sendingFields(options), { reason: 'optional', value: options.reason }],
       });
@@ -71,14 +73,17 @@ export const edit = async (
   { isUndecidedContinued, ...given }: Editing & Undecided,
 ): Promise<Edited> => {
   const options: EditOptions = {
-    ...{ ...given, audit: operator.audit, signal: operator.signal },
+    ...given,
+    audit: operator.audit,
+    signal: operator.signal,
     onProgress: operator.progress('Taking letters'),
     confirm: async (plan) => {
       const paused = await pausedFunctions(operator.target, plan.functions);
       const view = [...editPlanView(plan), part(...pausedView(paused))];
       operator.show('Difference', view, { difference: plan.difference, plan, paused });
       const answer = await operator.ask({
-        ...{ hint: `Reason: ${given.reason}`, fields: sendingFields(given) },
+        hint: `Reason: ${given.reason}`,
+        fields: sendingFields(given),
         act: `Send ${countOf(plan.letters, 'letter')} like this`,
       });
       if (answer !== undefined) options.rate = rateIn(answer, options);
@@ -128,7 +133,8 @@ export const sendingHooks = (
       isAsking = true;
       const answer = await ask({
         text: 'Some letters of the canary have no outcome yet. Send the rest of their causes all the same?',
-        ...{ act: 'Send them', isOptional: true },
+        act: 'Send them',
+        isOptional: true,
       });
       isAsking = false;
       return answer !== undefined;

@@ -73,8 +73,11 @@ const discardFoundOnes = async (
   { target, audit, signal, show, progress }: Operator,
 ): Promise<boolean> => {
   const result = await discardLetters(target, {
-    ...{ filter: { id: ids, kind: ['uncertain'] }, reason: verifyReasons.found },
-    ...{ dryRun: false, audit, signal },
+    filter: { id: ids, kind: ['uncertain'] },
+    reason: verifyReasons.found,
+    dryRun: false,
+    audit,
+    signal,
     onProgress: progress('Taking letters'),
     onDiscarded: progress('Discarded'),
     confirm: async () => true,
@@ -88,8 +91,12 @@ const discardFoundOnes = async (
 const replayAbsentOnes = async (ids: string[], operator: Operator): Promise<boolean> => {
   const { target, audit, show } = operator;
   const options = {
-    ...{ filter: { id: ids, kind: ['uncertain' as const] }, reason: verifyReasons.absent },
-    ...{ ...runDefaults, includeUncertain: true, dryRun: false, probe: true },
+    filter: { id: ids, kind: ['uncertain' as const] },
+    reason: verifyReasons.absent,
+    ...runDefaults,
+    includeUncertain: true,
+    dryRun: false,
+    probe: true,
   };
   const result = await replayLetters(target, options, {
     ...sendingHooks(operator, options, { leastCanary: Number.POSITIVE_INFINITY }),

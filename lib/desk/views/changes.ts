@@ -27,10 +27,8 @@ export const discardedView = ({ discarded, failed, left, archives, backLater }: 
         text('Archived in:'),
         list(foldersOf(archives)),
         ...foldersOf(archives).map((folder) => ({
-          ...{
-            lead: discarded === 1 ? 'To restore it' : 'To restore them',
-            command: `letters import ${folder}`,
-          },
+          lead: discarded === 1 ? 'To restore it' : 'To restore them',
+          command: `letters import ${folder}`,
         })),
       ]),
   failed.length > 0 && {

@@ -217,7 +217,9 @@ export const firstAction = (
     ];
   if (letterUseOf(kind) === 'none') return [];
   const replay: Form = {
-    ...{ action: '/replay', hidden: which, isHarmless: true },
+    action: '/replay',
+    hidden: which,
+    isHarmless: true,
     buttons: [{ text: `Plan a replay of ${count}`, short: 'Plan a replay' }],
   };
   if (isCorrectedFirst(kind))
@@ -230,7 +232,10 @@ export const firstAction = (
 };
 
 const editLink = (count: string, which: { cause: string } | { id: string }): Link => ({
-  ...{ text: `Edit${count}`, to: href('/edit', which), isChange: true, short: 'Edit' },
+  text: `Edit${count}`,
+  to: href('/edit', which),
+  isChange: true,
+  short: 'Edit',
 });
 
 /** Further actions, without what is the first one. `letters`: how many they are about, for buttons. */
@@ -243,8 +248,11 @@ export const otherLinks = (
 };
 
 const discardLink = (count: string, which: { cause: string } | { id: string }): Link => ({
-  ...{ text: `Discard${count}`, to: href('/discard', which), isChange: true },
-  ...{ isDestructive: true, short: 'Discard' },
+  text: `Discard${count}`,
+  to: href('/discard', which),
+  isChange: true,
+  isDestructive: true,
+  short: 'Discard',
 });
 
 export const groupsView = (found: Groups, name: string): View => {

@@ -45,7 +45,9 @@ export const pausedNotes = (paused: PausedFunction): readonly [Note, ...View] =>
 ];
 
 export const resumeForm = (name: string, text: string): Form => ({
-  ...{ action: '/resume', hidden: { function: name }, buttons: [{ text }] },
+  action: '/resume',
+  hidden: { function: name },
+  buttons: [{ text }],
 });
 
 type Verb = 'pause' | 'resume';

@@ -58,7 +58,9 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
         },
         { lead: 'To check all of them', command: `letters replay --kind ${kindsIn(notChecked).join(',')}` },
         {
-          ...{ action: '/replay', hidden: { kind: kindsIn(notChecked) }, isHarmless: true },
+          action: '/replay',
+          hidden: { kind: kindsIn(notChecked) },
+          isHarmless: true,
           buttons: [{ text: `Check ${countOf(sum(notChecked), 'letter')}` }],
         },
       ),
@@ -94,11 +96,14 @@ const causesToRemove = (groups: readonly PlannedGroup[]): View => {
   if (remedies.size === 0) return [];
   return [
     { tone: 'plain', text: 'Each cause must be gone before you agree:' },
-    ...[...remedies].slice(0, maxRemedies).map(
-      ([remedy, each]): Note => ({
-        ...{ tone: 'todo', text: `${each.map(({ cause }) => cause).join(', ')}: ${remedy}` },
-      }),
-    ),
+    ...[...remedies]
+      .slice(0, maxRemedies)
+      .map(
+        ([remedy, each]): Note => ({
+          tone: 'todo',
+          text: `${each.map(({ cause }) => cause).join(', ')}: ${remedy}`,
+        }),
+      ),
     remedies.size > maxRemedies && {
       tone: 'plain',
       text: `… and ${numberOf(remedies.size - maxRemedies)} more`,
@@ -112,7 +117,8 @@ const editLinks = (groups: PlannedGroup[]): Block => ({
   links: groups
     .filter(({ kind }) => isCorrectedFirst(kind))
     .map(({ cause, letters, function: name }) => ({
-      ...{ text: `Edit ${countOf(letters, 'letter')} of ${name}`, to: href('/edit', { cause }) },
+      text: `Edit ${countOf(letters, 'letter')} of ${name}`,
+      to: href('/edit', { cause }),
       isChange: true,
     })),
 });
@@ -250,27 +256,33 @@ export const resultNotes = ({ counts, backLater = 0 }: Ended): View => {
   const { gone, stillInvalid, failed, undeleted } = counts;
   const notes: { count: number; tone: Tone; one: string; many: string; command?: string }[] = [
     {
-      ...{ count: gone, tone: 'plain' },
+      count: gone,
+      tone: 'plain',
       one: 'letter was no longer in the queue, or another operator had it in hand',
       many: 'letters were no longer in the queue, or another operator had them in hand',
     },
     {
-      ...{ count: stillInvalid, tone: 'warn', command: 'letters groups --kind invalid' },
+      count: stillInvalid,
+      tone: 'warn',
+      command: 'letters groups --kind invalid',
       one: 'letter was not sent, because its function would still refuse it',
       many: 'letters were not sent, because their functions would still refuse them',
     },
     {
-      ...{ count: failed.length, tone: 'bad' },
+      count: failed.length,
+      tone: 'bad',
       one: `letter could not be sent, and stays a letter (${failed[0]?.reason})`,
       many: `letters could not be sent, and stay letters (${failed[0]?.reason})`,
     },
     {
-      ...{ count: undeleted.length, tone: 'warn' },
+      count: undeleted.length,
+      tone: 'warn',
       one: 'letter was sent, but stays a letter as well. If you replay it again, the ledger recognizes it as a duplicate',
       many: 'letters were sent, but stay letters as well. If you replay them again, the ledger recognizes them as duplicates',
     },
     {
-      ...{ count: backLater, tone: 'plain' },
+      count: backLater,
+      tone: 'plain',
       one: 'letter becomes visible again by itself when its lease ends',
       many: 'letters become visible again by themselves when their lease ends',
     },
@@ -386,12 +398,15 @@ const nextSteps = (
       command: `letters groups --cause ${back.map(({ cause }) => cause).join(',')}`,
     },
     waiting.length > 0 && {
-      ...{ tone: 'plain', to: href('/waiting', { function: namesOf(waiting) }) },
+      tone: 'plain',
+      to: href('/waiting', { function: namesOf(waiting) }),
       text: `${numberIn(waiting, ({ waits }) => waits)} of ${namesOf(waiting).join(', ')} wait`,
       command: 'waiting',
     },
     unknown.length > 0 && {
-      ...{ tone: 'warn', to: '/', command: 'status' },
+      tone: 'warn',
+      to: '/',
+      command: 'status',
       text: `${numberIn(unknown, (cause) => cause.unknown)} of ${namesOf(unknown).join(', ')} ${unknownText}`,
     },
     left.length > 0 &&

@@ -268,7 +268,8 @@ type Overview = {
 export const overviewView = (status: Status<OptionStatus>, { chart, asking, done }: Overview): View => [
   { figures: figuresOf(status, done), health: healthOf(status), beside: chart },
   {
-    ...{ title: 'What to do first', isFirst: true },
+    title: 'What to do first',
+    isFirst: true,
     part: [...asking, ...firstOf(status, Number.POSITIVE_INFINITY)],
   },
   { fold: sectionsOf(status), summary: 'Platform, pace, queues, versions, and letters by kind' },
@@ -283,11 +284,15 @@ const figuresOf = ({ waiting, letters, pace }: Status<OptionStatus>, done: numbe
   const { budget, used } = typeof window === 'object' ? window : {};
   return [
     {
-      ...{ label: 'Waiting', value: numberOf(messages), to: '/waiting' },
+      label: 'Waiting',
+      value: numberOf(messages),
+      to: '/waiting',
       ...(isBlocked && { tone: 'bad', note: 'some for a person' }),
     },
     {
-      ...{ label: 'Letters', value: numberOf(letters.matching), to: '/letters' },
+      label: 'Letters',
+      value: numberOf(letters.matching),
+      to: '/letters',
       ...(letters.matching > 0 && { tone: 'bad', note: countOf(letters.groups.length, 'cause') }),
     },
     {
@@ -296,7 +301,8 @@ const figuresOf = ({ waiting, letters, pace }: Status<OptionStatus>, done: numbe
       ...(done === undefined && { note: 'not known' }),
     },
     {
-      ...{ label: 'Refused calls', value: pace.calls === undefined ? '–' : numberOf(refused) },
+      label: 'Refused calls',
+      value: pace.calls === undefined ? '–' : numberOf(refused),
       note: pace.calls === undefined ? 'not known' : `of ${numberOf(asked)} in ${ageOf(sinceMs)}`,
     },
     budget === undefined || used === undefined
@@ -318,7 +324,8 @@ const healthOf = ({ connection, queues, paused, deployed }: Status<OptionStatus>
   const worst = notes.find((each) => each.tone === tone)?.text ?? '';
   const stopped = paused?.filter(isPaused).length ?? 0;
   return {
-    ...{ tone, to: '/#details' },
+    tone,
+    to: '/#details',
     text: [
       tone === 'good' ? 'The platform answers and accepts the service’s credential' : worst || pausesUnknown,
       `${countOf(queues.length - stopped, 'queue')} delivered`,
@@ -492,7 +499,8 @@ const undecidedNotes: Record<UndecidedKind, { text: string; note(need: string): 
   outdated: {
     text: 'Something newer may have been done since',
     note: (need) => ({
-      ...{ tone: 'bad', to: '/uncertain' },
+      tone: 'bad',
+      to: '/uncertain',
       text: `${need}: something newer may have been done since (outdated)`,
     }),
     commands: [{ lead: 'To compare with what the platform holds', command: 'letters list --kind outdated' }],
@@ -508,7 +516,9 @@ const undecidedView = (groups: readonly Group[]): View =>
     const { note, text: why, commands } = undecidedNotes[each];
     return [
       stepOf([note(need), ...commands, lookLink(each)], 'today', {
-        ...{ title: need, text: `${why} (${each})`, whom: harmText(undecided) },
+        title: need,
+        text: `${why} (${each})`,
+        whom: harmText(undecided),
       }),
     ];
   });
@@ -563,7 +573,8 @@ const mendedView = (groups: readonly WaitingGroup[], mendedMs: number): Block =>
   return stepOf(
     [
       {
-        ...{ tone: isHidden ? 'todo' : 'plain', to: waitingScreen(groups) },
+        tone: isHidden ? 'todo' : 'plain',
+        to: waitingScreen(groups),
         text: `${changed} ${blockedText(groups)}`,
       },
       ...wakeStep(groups),
@@ -597,7 +608,8 @@ const wakeStep = (groups: readonly WaitingGroup[], lead?: string): View => {
   return [
     { command: wakeCommand(groups), ...(lead && { lead }) },
     {
-      ...{ action: '/wake', hidden: { function: functions, kind: groups[0]?.kind ?? '' } },
+      action: '/wake',
+      hidden: { function: functions, kind: groups[0]?.kind ?? '' },
       buttons: [{ text: `Wake ${countOf(messages, 'message')} of ${functions.join(', ')}`, short: 'Wake' }],
     },
   ];
@@ -654,10 +666,7 @@ const replayAllView = (groups: readonly Group[]): View => {
         },
         { lead: 'To replay all causes', command: 'letters replay' },
         // The plan is about all letters, and says which of them can be sent.
-        {
-          ...{ action: '/replay', isHarmless: true },
-          buttons: [{ text: 'Plan one replay' }],
-        },
+        { action: '/replay', isHarmless: true, buttons: [{ text: 'Plan one replay' }] },
       ],
       'note',
       {
@@ -675,7 +684,8 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): Block => {
   return stepOf(
     [
       {
-        ...{ tone: kindTone(kind), to: `/causes#${cause}` },
+        tone: kindTone(kind),
+        to: `/causes#${cause}`,
         text: `${of}, the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
       },
       ...adviceOf(
@@ -730,8 +740,11 @@ const deliveryForm = (name: string, isStopped: boolean): Cell =>
   isStopped
     ? resumeForm(name, 'Resume')
     : {
-        ...{ action: '/pause', hidden: { function: name }, summary: 'pause' },
-        ...{ fields: [{ reason: 'required' }], buttons: [{ text: `Pause ${name}` }] },
+        action: '/pause',
+        hidden: { function: name },
+        summary: 'pause',
+        fields: [{ reason: 'required' }],
+        buttons: [{ text: `Pause ${name}` }],
       };
 
 const lettersSection = (letters: Status['letters']): Block => {
@@ -748,7 +761,10 @@ const lettersSection = (letters: Status['letters']): Block => {
       {
         Letters: (each) => each.letters,
         Kind: ({ kind }) => ({
-          ...{ text: kind, tone: kindTone(kind), badge: true, to: href('/letters', { kind }) },
+          text: kind,
+          tone: kindTone(kind),
+          badge: true,
+          to: href('/letters', { kind }),
         }),
         Oldest: ({ oldestMs }) => ({ sinceMs: oldestMs }),
         Newest: ({ newestMs }) => ({ sinceMs: newestMs }),

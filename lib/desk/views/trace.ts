@@ -164,7 +164,8 @@ export const timelineView = ({
     {
       timeline: events.map((event) => ({
         ...momentOf(event),
-        ...{ at: event.at, line: `${ofOne(event)}${eventText(event)}` },
+        at: event.at,
+        line: `${ofOne(event)}${eventText(event)}`,
         ...(several && { text: `${ofOne(event)}${momentOf(event).text}` }),
       })),
     },
@@ -179,7 +180,8 @@ const momentOf = (event: TraceEvent): Pick<Moment, 'text' | 'tone' | 'more'> => 
   const call = operation === undefined ? '' : `${operation}${status === undefined ? '' : ` → ${status}`}`;
   const isOpen = event.what === 'waits';
   return {
-    ...{ text: plain(text), tone },
+    text: plain(text),
+    tone,
     more: [
       call,
       [error, words && `“${words}”`].filter(Boolean).join(' '),

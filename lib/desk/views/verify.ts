@@ -82,7 +82,8 @@ export const maxRevealed = 20;
 
 /** Reveals the oldest of these letters together, for one reason. */
 export const revealForm = (ids: readonly string[]): Form => ({
-  ...{ action: '/uncertain/reveal', fields: [{ reason: 'required' }] },
+  action: '/uncertain/reveal',
+  fields: [{ reason: 'required' }],
   hidden: { id: ids.slice(0, maxRevealed), kind: undecidedKinds },
   summary:
     ids.length > maxRevealed
@@ -106,11 +107,9 @@ export const revealedView = (letters: readonly LetterDetails[], reason?: string)
 
 /** Contains the kinds: an old screen must not decide on a letter whose kind has changed since. */
 export const decisionForm = (id: string, reason = ''): Form => ({
-  ...{
-    action: '/decide',
-    hidden: { id, kind: undecidedKinds },
-    fields: [{ reason: 'required', value: reason }],
-  },
+  action: '/decide',
+  hidden: { id, kind: undecidedKinds },
+  fields: [{ reason: 'required', value: reason }],
   buttons: [
     { text: 'Send: it was not', value: 'send' },
     { text: 'Discard: it was done', value: 'discard', isDestructive: true },

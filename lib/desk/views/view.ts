@@ -220,7 +220,9 @@ export const table = <Of>(
   const cellsOf = Object.values(columns);
   return {
     table: {
-      ...{ caption, hasBars, minor },
+      caption,
+      hasBars,
+      minor,
       titles: Object.keys(columns).map((title) => titles[title] ?? title),
       rows: rows.map((row) => ({
         cells: cellsOf.map((cellOf) => cellOf(row)),

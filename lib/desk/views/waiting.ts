@@ -88,7 +88,8 @@ export const canBeWoken = ({ kind, nextMs }: Pick<WaitingGroup, 'kind' | 'nextMs
 /** The commands for each kind of cause, the largest cause first. */
 export const wakeCommands = (groups: readonly WaitingGroup[]): View =>
   [...new Set(groups.filter(canBeWoken).map(({ kind }) => kind))].map((kind) => ({
-    ...{ lead: 'Once the cause is gone', command: `waiting wake --kind ${kind}` },
+    lead: 'Once the cause is gone',
+    command: `waiting wake --kind ${kind}`,
   }));
 
 /** One row per cause, with its error and the required action. */
@@ -136,7 +137,9 @@ export const secretsView = (groups: readonly WaitingGroup[], first: View = []): 
 };
 
 const wakeForm = (of: Pick<WaitingGroup, 'function' | 'kind'>): Form => ({
-  ...{ action: '/wake', hidden: { function: of.function, kind: of.kind }, fields: [{ reason: 'optional' }] },
+  action: '/wake',
+  hidden: { function: of.function, kind: of.kind },
+  fields: [{ reason: 'optional' }],
   buttons: [{ text: `Wake all of ${of.function} that wait because of this` }],
 });
 

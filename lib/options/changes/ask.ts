@@ -25,7 +25,8 @@ export const ask = async (
   const late = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const client = new Client(url.origin, {
     allowH2: false,
-    ...{ headersTimeout: timeoutMs, bodyTimeout: timeoutMs },
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
     connect: { timeout: Math.min(timeoutMs, 5_000), lookup: checkedLookup(rules) },
   });
   try {
@@ -35,7 +36,9 @@ export const ask = async (
       headers: told,
       body,
     } = await client.request({
-      ...{ method, path: `${url.pathname}${url.search}`, signal: late },
+      method,
+      path: `${url.pathname}${url.search}`,
+      signal: late,
       headers: { ...headers, 'accept-encoding': 'identity', 'user-agent': 'sis-relay' },
     });
     if (statusCode >= 300 && statusCode < 400)

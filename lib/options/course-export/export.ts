@@ -32,7 +32,9 @@ type Services = ExportServices & Pick<JobServices, 'running'>;
 /** Copies courses and their contents to S3. */
 export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportAnswer> =>
   jobOf({
-    ...{ requestIn: askedIn, whatOf: () => safe`the course export`, services },
+    requestIn: askedIn,
+    whatOf: () => safe`the course export`,
+    services,
     executions: ({ limits }) => `${limits.prefix}executions/`,
     work: async ({ isScheduled, request }, run) => {
       const { engine, services } = run;
@@ -120,8 +122,13 @@ const finish = async (
   const files = `${limits.prefix}${runId}/`;
   const manifest = `${files}manifest.json`;
   await store.writeJson(manifest, {
-    ...{ runId, outcome, request, orgUnits, parts },
-    ...{ startedAt: new Date(startedMs).toISOString(), finishedAt: new Date().toISOString() },
+    runId,
+    outcome,
+    request,
+    orgUnits,
+    parts,
+    startedAt: new Date(startedMs).toISOString(),
+    finishedAt: new Date().toISOString(),
     failures: failures.map((failure) => ({ ...failure, files: failure.files.toSorted() })),
   });
   const told = outcome === 'complete' ? observe.info : observe.warn;

@@ -47,8 +47,14 @@ const noDetails: ExportDetails = { groupCategoryIds: [], quizIds: [], assessment
 
 /** All platform operations that an export may call. */
 export const exportOperations: readonly Operation<unknown>[] = [
-  ...[getOrgUnit, getClasslistPages, getGroups, getGradeObjects, getQuizAttempts, getAssessment],
-  ...[getCourseImage, getOrgUnits],
+  getOrgUnit,
+  getClasslistPages,
+  getGroups,
+  getGradeObjects,
+  getQuizAttempts,
+  getAssessment,
+  getCourseImage,
+  getOrgUnits,
 ];
 
 export type Part = {
@@ -102,7 +108,8 @@ export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): 
       ),
     ),
     {
-      ...{ file: `course-images/${orgUnitId}`, isOrgUnit: false },
+      file: `course-images/${orgUnitId}`,
+      isOrgUnit: false,
       store: (key, context) => storeImage(key, orgUnitId, context),
     },
   ];

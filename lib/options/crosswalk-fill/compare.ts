@@ -95,7 +95,13 @@ const stoodFor = (ids: string, was: string): string =>
 
 export const noNames = "SELECT '' AS shard, '' AS name, 0 AS id WHERE false";
 const nothing = {
-  ...{ names: 0, added: 0, changed: 0, removed: 0, reassigned: 0, moved: 0, crowded: 0 },
+  names: 0,
+  added: 0,
+  changed: 0,
+  removed: 0,
+  reassigned: 0,
+  moved: 0,
+  crowded: 0,
   outcome: 'same',
 } as const;
 
@@ -262,7 +268,10 @@ const noMoves: Moves = { open: [], accepted: [] };
 const movesIn = async (sets: SetEngine, table: CrosswalkTable): Promise<Moves> => {
   const rows = await sets.all<[string, string, string]>(moves);
   const moved = rows.map(([name, ids, was]) => ({
-    ...{ name, code: JSON.parse(name) as string, ids: idsIn(ids), was: idsIn(was) },
+    name,
+    code: JSON.parse(name) as string,
+    ids: idsIn(ids),
+    was: idsIn(was),
   }));
   const buckets = await table.namesIn(moved.map(({ code }) => acceptedBucketOf(code)));
   const isSettled = (move: Moved): boolean =>

@@ -140,7 +140,8 @@ const readFile = async (file: CrosswalkFile, etag: string, given: Reading & Sets
   try {
     const path = join(folder, 'rows');
     const table = await readTable(atMost(maxBytes, await opened(file, etag, given), key), path, {
-      ...{ file: key, delimiterIn },
+      file: key,
+      delimiterIn,
     });
     read.kinds = kindsIn(table, file);
     await sets.run(rowsIn(file, table), [path]);

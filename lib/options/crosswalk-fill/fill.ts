@@ -74,7 +74,9 @@ const classlistsKey = `${filledFolder}classlists.json`;
 /** Fills the crosswalk's table from the platform's lists and the university's files. */
 export const fillJob = (services: () => Promise<FillServices>): Job<FillRequest, FillAnswer> =>
   jobOf({
-    ...{ requestIn, whatOf: () => safe`the fill of the crosswalk`, services },
+    requestIn,
+    whatOf: () => safe`the fill of the crosswalk`,
+    services,
     executions: () => `${stateFolder}executions/`,
     work: async (request, run) => {
       const { engine, services, step } = run;
@@ -164,7 +166,8 @@ const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boole
   const untilMs = await run.step('until when', async () => Date.now() + services.limits.maxWaitMs);
   const keyOf = (at: number): string => `${folder}org-units-${at}.gz`;
   await inSteps<CallInput, OrgUnitsListed>(run, {
-    ...{ name: 'org units', from: {} },
+    name: 'org units',
+    from: {},
     work: (from, { at, timeMs }) =>
       unlessTooLong(untilMs, () =>
         listOrgUnitCodes({ key: keyOf(at), timeMs, from, wantsCourses }, services),
@@ -232,7 +235,8 @@ const writeAll = async (run: Run, name: string, fills: Filled[]): Promise<void> 
 const write = async (run: Run, of: Of, verb = 'write'): Promise<boolean> => {
   let isRefused = false;
   await inSteps<string, Written>(run, {
-    ...{ name: `${verb} ${of.kind}/${of.source}`, from: '' },
+    name: `${verb} ${of.kind}/${of.source}`,
+    from: '',
     work: (from, { timeMs }) => writeBuckets(of, { from, untilMs: Date.now() + timeMs }, run.services),
     next: (written) => {
       isRefused = written.isRefused === true;

@@ -336,7 +336,9 @@ export const findingIn = ({
   if (judged.class === undefined || judged.class === 'same' || isFoundByLedger) return undefined;
   const { writtenMs } = judged;
   return {
-    ...{ class: judged.class, ...checked, fields: judged.fields },
+    class: judged.class,
+    ...checked,
+    fields: judged.fields,
     ...(writtenMs !== undefined && { writtenMs }),
     ...(messageId !== undefined && { messageId }),
     ...(error && { error: error.message, kind: error.kind }),

@@ -130,7 +130,9 @@ export const chooseTold = (
         'SELECT DISTINCT role_id FROM enrolled WHERE role_id IS NOT NULL ORDER BY role_id',
       );
       return {
-        ...{ enrolled, unknown, snapshots: snapshots.map(({ id }) => id) },
+        enrolled,
+        unknown,
+        snapshots: snapshots.map(({ id }) => id),
         // If one of them is missing, surplus users cannot be recognized.
         roles: all.length === snapshots.length ? roles : [],
       };

@@ -65,7 +65,10 @@ export type Looked = Counts & {
 export const noCounts = (): Counts => ({
   tallies: noReasons(noTally),
   byKind: { grade: noClasses(), enrollment: noClasses() },
-  ...{ open: noClasses(), findings: 0, accepted: 0, calls: 0 },
+  open: noClasses(),
+  findings: 0,
+  accepted: 0,
+  calls: 0,
 });
 
 type Asked = {

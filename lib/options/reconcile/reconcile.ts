@@ -61,7 +61,8 @@ export const reconcileJob = (
   services: () => Promise<ReconcileServices>,
 ): Job<ReconcileRequest, Report | ResendAnswer> =>
   jobOf<ReconcileRequest, Report | ResendAnswer, ReconcileServices>({
-    ...{ requestIn, services },
+    requestIn,
+    services,
     whatOf: ({ resend }) =>
       resend === undefined ? safe`the comparison with the platform` : safe`the resending of findings`,
     executions: () => `${reconcilePrefix}executions/`,
@@ -121,7 +122,10 @@ const begin = async (run: Run): Promise<Begun> => {
   const latest = (await store.readJsonIfAny(latestKey)) as { id: string } | undefined;
   const before = latest && reportSchema.safeParse(await store.readJsonIfAny(reportKey(latest.id))).data;
   const begun: Begun = {
-    ...{ startedMs, runId, nights: limits.nights, night: Math.floor(startedMs / dayMs) },
+    startedMs,
+    runId,
+    nights: limits.nights,
+    night: Math.floor(startedMs / dayMs),
     sinceMs: request.whole ? 0 : sinceAfter(before, { startedMs, recentMs: limits.recentMs }),
     share: request.whole ? 1 : shareAfter(before, limits.sampleSize),
   };
@@ -159,14 +163,21 @@ const compareAll = async (run: Run, begun: Begun): Promise<Report> => {
   const told = { begun, chosen, sum: noCounts() };
   for (const reason of reasons) told.sum.tallies[reason].selected = chosen.selected[reason];
   const first = await lookAtAll(run, told, {
-    ...{ name: 'look', isLast: false, parts: chosen.parts, partKey: partKeyIn(folder), fromStep: 0 },
+    name: 'look',
+    isLast: false,
+    parts: chosen.parts,
+    partKey: partKeyIn(folder),
+    fromStep: 0,
   });
   let { steps, isWhole } = first;
   const { againKeys } = first;
   if (isWhole && againKeys.length > 0) {
     await engine.wait('until what is in progress is over', settledMs / 1_000);
     const second = await lookAtAll(run, told, {
-      ...{ name: 'look again', isLast: true, parts: againKeys.length, fromStep: steps },
+      name: 'look again',
+      isLast: true,
+      parts: againKeys.length,
+      fromStep: steps,
       partKey: (part) => againKeys[part] ?? '',
     });
     ({ steps, isWhole } = second);
@@ -203,7 +214,9 @@ const lookAtAll = async (
   let [unlucky, stuck] = [0, 0];
   if (parts === 0) return all;
   await inSteps<Progress, Looked | { isOver: true }>(run, {
-    ...{ name, from: { part: 0, group: 0 }, first: fromStep + 1 },
+    name,
+    from: { part: 0, group: 0 },
+    first: fromStep + 1,
     work: async (from, { at, timeMs }) => {
       if (Date.now() >= begun.startedMs + maxRunMs) return { isOver: true };
       const accepted = await acceptedKeys(services);
@@ -265,7 +278,8 @@ const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
   const selected = noReasons(() => 0);
   let entries = 0;
   await inSteps<Segment[], Chosen>(run, {
-    ...{ name: 'choose', from: Array.from({ length: segments }, (_, segment) => ({ segment })) },
+    name: 'choose',
+    from: Array.from({ length: segments }, (_, segment) => ({ segment })),
     work: async (from, { at, timeMs }) => {
       const keyOf = (segment: number): string => `${folder}chosen-${at}-${segment}.gz`;
       const chosen = await chooseWrites({ from, keyOf, untilMs: Date.now() + timeMs }, selection, services);
@@ -311,9 +325,18 @@ const reportOf = (
   { services: { limits } }: Run,
   { begun, sum, chosen, steps = 0, state = 'running' }: Told,
 ): Report => ({
-  ...{ id: begun.runId, state, startedMs: begun.startedMs, endedMs: Date.now(), sinceMs: begun.sinceMs },
-  ...{ entries: chosen?.entries ?? 0, share: begun.share, nights: limits.nights },
-  ...{ snapshots: chosen?.snapshots ?? [], unknown: chosen?.unknown ?? 0, parts: steps, ...sum },
+  id: begun.runId,
+  state,
+  startedMs: begun.startedMs,
+  endedMs: Date.now(),
+  sinceMs: begun.sinceMs,
+  entries: chosen?.entries ?? 0,
+  share: begun.share,
+  nights: limits.nights,
+  snapshots: chosen?.snapshots ?? [],
+  unknown: chosen?.unknown ?? 0,
+  parts: steps,
+  ...sum,
 });
 
 /** Reports the result in the bucket, in metrics and in the log. */

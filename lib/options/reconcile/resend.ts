@@ -97,7 +97,9 @@ export const createResend =
             throw error;
           });
           await store.writeJson(resendResultKey(id), {
-            ...{ id, state: 'done', outcomes: [...outcomes.values()] },
+            id,
+            state: 'done',
+            outcomes: [...outcomes.values()],
           } satisfies ResendResult);
           const counts = resendCounts(outcomes.values());
           observe.info(safe`what was lost on the platform was sent again`, { count: counts.sent });
@@ -110,7 +112,9 @@ export const createResend =
       await engine.step('it was not sent again', {
         work: () =>
           store.writeJson(resendResultKey(id), {
-            ...{ id, state: 'failed', why: why || failureOf(error).message },
+            id,
+            state: 'failed',
+            why: why || failureOf(error).message,
             outcomes: [...outcomes.values()].filter(({ outcome }) => outcome === 'sent'),
           } satisfies ResendResult),
       });
@@ -232,7 +236,8 @@ const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sende
     const now = held;
     held = [];
     await sendToFunctions(now, {
-      ...{ sqs, queueUrlOf },
+      sqs,
+      queueUrlOf,
       taken: ({ resource }, messageId) => outcomes.set(resource, { resource, outcome: 'sent', messageId }),
     });
   };
@@ -316,7 +321,12 @@ type FoundRow = [
 ];
 
 const foundIn = ([droppedMs, fn, orgUnitId, userId, data, names]: FoundRow): Found => ({
-  ...{ droppedMs, function: fn, orgUnitId, userId, data: JSON.parse(data), names: JSON.parse(names) },
+  droppedMs,
+  function: fn,
+  orgUnitId,
+  userId,
+  data: JSON.parse(data),
+  names: JSON.parse(names),
 });
 
 const tables = `

@@ -25,7 +25,10 @@ export const emptyTable = async (path: string, { columns, by }: Accepted): Promi
   const others = Object.values(columns).flatMap((names) => names.filter((name) => !known.has(name)));
   await writeFile(path, headerOf([...keys, ...others]));
   const messages = accepted.map(([name, ...key]) => ({
-    ...{ function: name, key, fields: [], when: [] },
+    function: name,
+    key,
+    fields: [],
+    when: [],
     // What is sent is the message that was accepted with each row; a row without one is not removed.
     removed: { function: name, fields: [] },
   }));
@@ -45,9 +48,14 @@ export const emptyPackage = (
     version: undefined,
     modes: {
       ...(Object.fromEntries(modes) as Package['modes']),
-      ...{ courses: 'bulk', academicSessions: 'bulk', orgs: 'bulk', roles: 'bulk' },
+      courses: 'bulk',
+      academicSessions: 'bulk',
+      orgs: 'bulk',
+      roles: 'bulk',
     },
-    ...{ names: [], sizeOf: () => 0, close: async () => {} },
+    names: [],
+    sizeOf: () => 0,
+    close: async () => {},
     read: (name, required = []) => {
       const all = [...(columns[name] ?? []), ...required, ...named];
       const header = headerOf([...new Map(all.map((each) => [each.toLowerCase(), each])).values()]);

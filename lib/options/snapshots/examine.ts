@@ -164,16 +164,17 @@ export const newRecord = (
 ): SnapshotRecord => {
   const { key, versionId, droppedMs } = dropped;
   return {
-    ...{
-      id,
-      key,
-      feed: feedOf(dropped),
-      ...(versionId !== undefined && { versionId }),
-      state: 'comparing',
-      startedAt,
-    },
+    id,
+    key,
+    feed: feedOf(dropped),
+    ...(versionId !== undefined && { versionId }),
+    state: 'comparing',
+    startedAt,
     droppedAt: new Date(droppedMs).toISOString(),
-    ...{ counts: noCounts(), byKind: {}, sent: 0, of: 0 },
+    counts: noCounts(),
+    byKind: {},
+    sent: 0,
+    of: 0,
   };
 };
 
@@ -294,7 +295,10 @@ const compareWith = async (
   await store.uploadFile(stateKey(id), at('state'), 'application/vnd.apache.parquet');
   await store.writeJson(partsKey(id), { parts, accepted } satisfies Plan);
   await store.writeJson(recordKey(id), {
-    ...{ ...record, counts, byKind, of: parts.reduce((sum, { lines }) => sum + lines, 0) },
+    ...record,
+    counts,
+    byKind,
+    of: parts.reduce((sum, { lines }) => sum + lines, 0),
     ...(removals && { removals }),
     ...(ending && { ending }),
     ...(lostColumns && { lostColumns }),
@@ -318,11 +322,21 @@ const newComparison = (
   // If other feeds were accepted meanwhile, what is sent must be later than theirs.
   const droppedMs = dropped.droppedMs < lastMs ? lastMs + 1_000 : dropped.droppedMs;
   return {
-    ...{ folder, snapshotId: record.id, feed, droppedMs, number: last?.number ?? 0, sets },
+    folder,
+    snapshotId: record.id,
+    feed,
+    droppedMs,
+    number: last?.number ?? 0,
+    sets,
     store: services.store,
     // Ids have no milliseconds.
     lastDroppedMs: lastMs === 0 ? 0 : lastMs + 999,
-    ...{ changes, byKind: {}, rows: {}, acceptedCounts: {}, movedCounts: {}, changedCounts: {} },
+    changes,
+    byKind: {},
+    rows: {},
+    acceptedCounts: {},
+    movedCounts: {},
+    changedCounts: {},
     settings: dropped.isEnd && last && !isTable(dropped.key) ? settingsThen(settings, last) : settings,
     check: eventCheck(services.integrations, droppedMs),
     hasBefore: last !== undefined,
@@ -331,9 +345,11 @@ const newComparison = (
     acceptedKey: acceptedKeyOf(feed),
     effects: { accepted: 0, ended: 0, changed: 0 },
     isEnd: dropped.isEnd ?? false,
-    ...{ others: [], heldBack: {} },
+    others: [],
+    heldBack: {},
     nameMoves: { names: 0, claims: 0, people: 0, orgUnits: 0 },
-    ...{ saidMs: undefined, passedNames: undefined },
+    saidMs: undefined,
+    passedNames: undefined,
     stateBefore: last && stateKey(last.id),
     isTableOfChanges: false,
     isDeclared: feed !== feedFor(dropped.key) || Object.hasOwn(settings.feeds, feed),
@@ -363,7 +379,11 @@ const acceptedOf = (
   const { snapshotId: id, number, settings, droppedMs, isEnd } = comparison;
   const { columns, by } = outcome;
   return {
-    ...{ id, number: number + 1, columns, by, holds: 'tables' },
+    id,
+    number: number + 1,
+    columns,
+    by,
+    holds: 'tables',
     ...(droppedMs > droppedMsOf(id) + 999 && { sentMs: droppedMs }),
     roleOrder: roleOrderIn(settings),
     ...saidIn(comparison, last),

@@ -48,7 +48,9 @@ const executionsPrefix = `${recordsPrefix}executions/`;
 /** Sends what has changed in the SIS since the last accepted snapshot. */
 export const importJob = (services: () => Promise<SnapshotServices>): Job<ImportRequest, ImportAnswer> => {
   const job = jobOf<ImportRequest, ImportAnswer, SnapshotServices>({
-    ...{ requestIn, whatOf: () => safe`the import of a snapshot`, services },
+    requestIn,
+    whatOf: () => safe`the import of a snapshot`,
+    services,
     executions: () => executionsPrefix,
     work: async (request, run) => {
       run.failed = (error) => fail(error, run);
@@ -99,10 +101,14 @@ const waitForTurn = async (run: ImportRun, request: ImportRequest, again?: numbe
   const { running, store, limits } = services;
   const { executionArn } = engine;
   await waitForOlderExecutions(engine, {
-    ...{ running, backoff: limits.backoff, again },
+    running,
+    backoff: limits.backoff,
+    again,
     isItsTurn: (all) =>
       isItsTurn(all, {
-        ...{ store, executionArn, request },
+        store,
+        executionArn,
+        request,
         replace: (held, own) => replaceHeld(held, own, services),
       }),
   });
@@ -179,7 +185,10 @@ const ignore = async (dropped: Dropped, run: ImportRun): Promise<ImportAnswer> =
 };
 
 const droppedOf = ({ key, feed, versionId, etag, putAt, sequencer, isEnd }: Unaccepted): Dropped => ({
-  ...{ key, feed, etag, droppedMs: Date.parse(putAt) },
+  key,
+  feed,
+  etag,
+  droppedMs: Date.parse(putAt),
   ...(versionId !== undefined && { versionId }),
   ...(sequencer !== undefined && { sequencer }),
   ...(isEnd && { isEnd }),
@@ -211,7 +220,9 @@ const decisionOn = async (
   const { approvalSeconds: timeoutSeconds, backoff } = limits;
   const times = asked === 1 ? '' : `, ${asked}`;
   const answer = await engine.approval(`approval${times}`, {
-    ...{ timeoutSeconds, backoff, answerIn: (given) => decision.parse(given) },
+    timeoutSeconds,
+    backoff,
+    answerIn: (given) => decision.parse(given),
     submitted: async (callbackId) => {
       await change(store, id, { state: 'waiting-for-approval', callbackId, why: reasons.join('; ') });
       await noteUnaccepted(store, engine.executionArn, { is: 'held' });

@@ -30,10 +30,18 @@ export const createPlatformServices = <Db extends DynamoDb>(
   const { ledger: table } = settings.tables;
   const ledgerAccess = table === undefined ? undefined : { dynamodb, table, nowMs: Date.now };
   return {
-    ...{ observe, secrets, platform, dynamodb, ledgerAccess },
+    observe,
+    secrets,
+    platform,
+    dynamodb,
+    ledgerAccess,
     s3: s3Client({ ...options, forcePathStyle: hasOwnStore(settings.store) }),
     paceUse: createPaceUse({
-      ...{ access: ledgerAccess, function: name, budget: platform.pace.budget, observe, nowMs: Date.now },
+      access: ledgerAccess,
+      function: name,
+      budget: platform.pace.budget,
+      observe,
+      nowMs: Date.now,
     }),
   };
 };

@@ -113,14 +113,12 @@ const silence = (error: PlatformError): Failure => {
         ? 'unavailable'
         : 'throttled';
   return {
-    ...{
-      kind,
-      message: safe`${error.call}: ${error.message}`,
-      remedy:
-        (kind === 'unavailable' ? networkRemedyIn(`: ${error.message}`) : undefined) ??
-        failureKinds[kind].remedy,
-      operation: error.call,
-    },
+    kind,
+    message: safe`${error.call}: ${error.message}`,
+    remedy:
+      (kind === 'unavailable' ? networkRemedyIn(`: ${error.message}`) : undefined) ??
+      failureKinds[kind].remedy,
+    operation: error.call,
     ...defined({ retryAfterSeconds: turnInSeconds }),
   };
 };

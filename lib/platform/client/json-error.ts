@@ -158,8 +158,17 @@ const simple = (name: string): string => name.toLowerCase().replace(/[\s-]+/g, '
 const knownNames = new Map(
   [
     ...Object.values(STATUS_CODES),
-    ...['JSON Binding Error', 'Invalid Parameters', 'Invalid Token', 'Expired Token', 'Not Authorized'],
-    ...['Resource Not Found', 'Internal Error', 'Access Denied', 'Request Rejected', 'Redirect', 'Errors'],
+    'JSON Binding Error',
+    'Invalid Parameters',
+    'Invalid Token',
+    'Expired Token',
+    'Not Authorized',
+    'Resource Not Found',
+    'Internal Error',
+    'Access Denied',
+    'Request Rejected',
+    'Redirect',
+    'Errors',
   ].map((name = '') => [simple(name), ownText(name)]),
 );
 

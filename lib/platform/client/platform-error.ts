@@ -91,7 +91,7 @@ export class PlatformError extends Error {
 
 /** Without 402, 407, 408 and 409, and without 503, which a proxy also sends when it stops waiting. */
 const refusalsBeforeEffect = new Set([
-  ...[400, 401, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 428, 429, 431],
+  400, 401, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 428, 429, 431,
 ]);
 
 /** Whether the API itself sent this answer, and not a system before it: a login page, a redirect, a 403 in other words. */

@@ -91,7 +91,14 @@ const topicBody = (topic: NewTopic & { Url: string }) => {
     (time) => time && new Date(time).toISOString(),
   );
   return {
-    ...{ Title, ShortTitle, Type: 1, Url, IsHidden, IsLocked },
-    ...{ StartDate: StartDate ?? null, EndDate: EndDate ?? null, DueDate: DueDate ?? null },
+    Title,
+    ShortTitle,
+    Type: 1,
+    Url,
+    IsHidden,
+    IsLocked,
+    StartDate: StartDate ?? null,
+    EndDate: EndDate ?? null,
+    DueDate: DueDate ?? null,
   };
 };

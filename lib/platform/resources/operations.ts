@@ -17,9 +17,22 @@ import * as users from './users.ts';
 import * as versions from './versions.ts';
 
 const families: object[] = [
-  ...[assessments, classlists, configurationVariables, content, dropboxFolders],
-  ...[ePortfolio, enrollments, gradeObjects, grades, ltiLinks, news],
-  ...[orgUnits, submissions, userAttributes, users, versions],
+  assessments,
+  classlists,
+  configurationVariables,
+  content,
+  dropboxFolders,
+  ePortfolio,
+  enrollments,
+  gradeObjects,
+  grades,
+  ltiLinks,
+  news,
+  orgUnits,
+  submissions,
+  userAttributes,
+  users,
+  versions,
 ];
 
 const isOperation = (each: unknown): each is Operation<unknown> =>

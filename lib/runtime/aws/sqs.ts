@@ -78,7 +78,9 @@ export const hide = async (
 ): Promise<BatchResultErrorEntry[]> => {
   const { ChangeMessageVisibilityBatchCommand } = await import('@aws-sdk/client-sqs');
   const Entries = messages.map(({ receiptHandle, seconds }, at) => ({
-    ...{ Id: String(at), ReceiptHandle: receiptHandle, VisibilityTimeout: seconds },
+    Id: String(at),
+    ReceiptHandle: receiptHandle,
+    VisibilityTimeout: seconds,
   }));
   const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries });
   return (await sqs.send(command)).Failed ?? [];

@@ -18,7 +18,10 @@ export const bulkPlatform = (
   // Every call in progress adds a listener.
   setMaxListeners(0, signal);
   return platform.for({
-    ...{ actor: undefined, operations, signal, priority: 'bulk' },
+    actor: undefined,
+    operations,
+    signal,
+    priority: 'bulk',
     onCall: (call) => {
       observe.call(call);
       paceUse?.heard([call]);

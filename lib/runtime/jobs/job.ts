@@ -63,7 +63,10 @@ export const jobOf = <Request, Result, Services extends RunServices>({
     });
     const folder = `${prefix}${engine.executionArn.split('/').at(-1)}/`;
     const run: Run<Services> = {
-      ...{ services, engine, folder, wholeMs },
+      services,
+      engine,
+      folder,
+      wholeMs,
       step: (name, work) => engine.step(name, { work, backoff: services.limits.backoff }),
     };
     try {

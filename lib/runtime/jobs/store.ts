@@ -47,7 +47,8 @@ export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string })
     const upload = new Upload({
       client: s3,
       params: { ...object, ContentType, Body: Readable.from(counted()) },
-      ...{ queueSize: 1, leavePartsOnError: true },
+      queueSize: 1,
+      leavePartsOnError: true,
     });
     try {
       await upload.done();

@@ -120,7 +120,11 @@ const workOn = async <Item, Sum>(
   { pass, state, engine }: Pass<Item, Sum>,
 ): Promise<Outcome<Item, Sum>> => {
   const outcome: Outcome<Item, Sum> = {
-    ...{ sum: state.list.noSum(), later: [], laterSeconds: 0, suspects: [], answeredMs: 0 },
+    sum: state.list.noSum(),
+    later: [],
+    laterSeconds: 0,
+    suspects: [],
+    answeredMs: 0,
   };
   let tasks = chunk;
   for (let attempt = 1; tasks.length > 0; attempt += 1) {
@@ -209,7 +213,12 @@ const takeTurns = async <Item, Sum>(
   const lastBeginMs = Date.now() + timeMs - Math.min(minTurnMs, timeMs / 10);
   const signal = AbortSignal.timeout(timeMs);
   const result: ChunkResult<Item, Sum> = {
-    ...{ sum: list.noSum(), again: [], pauseSeconds: 0, later: [], laterSeconds: 0, answeredMs: 0 },
+    sum: list.noSum(),
+    again: [],
+    pauseSeconds: 0,
+    later: [],
+    laterSeconds: 0,
+    answeredMs: 0,
   };
   const { sum, again, later } = result;
   const left = [...tasks];
@@ -294,7 +303,9 @@ const fateOf = <Item, Sum>(
 };
 
 const crashed = (message: SafeText): Failure => ({
-  ...{ kind: 'crashed', message, remedy: 'Find the cause in the function’s log (memory or time).' },
+  kind: 'crashed',
+  message,
+  remedy: 'Find the cause in the function’s log (memory or time).',
 });
 
 const outlasted = crashed(safe`Three invocations ended before this was done`);

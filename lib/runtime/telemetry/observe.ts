@@ -148,9 +148,7 @@ const sharedFacts = ({
   attempts,
   replays,
   requests,
-}: MessageReport) => ({
-  ...{ function: name, outcome, reason, status, attempts, replays, requests },
-});
+}: MessageReport) => ({ function: name, outcome, reason, status, attempts, replays, requests });
 
 /** Holds reports until the end of the invocation: a line's own facts are billed once, and not for each message. */
 const createSuccesses = (print: (text: SafeText, facts: Told) => void) => {

@@ -34,7 +34,11 @@ export const writeReach = async (
   const before = await readReach(access);
   const sinceMs = before?.isReached === isReached ? before.sinceMs : atMs;
   const set = {
-    ...{ atMs, sinceMs, isReached: Number(isReached), what, remedy },
+    atMs,
+    sinceMs,
+    isReached: Number(isReached),
+    what,
+    remedy,
     expires: Math.ceil(atMs / 1_000) + keptSeconds,
   };
   await updateItem({ ...access, abortSignal: AbortSignal.timeout(writingMs) }, reachKey, { set });

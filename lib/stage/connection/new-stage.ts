@@ -21,8 +21,10 @@ export const checkNewStage = async (
   const target = {
     ...targetFrom({ ...options, stage, region }),
     platform: async () => ({
-      ...{ PLATFORM_URL: platformUrl, SECRET_PREFIX: `sis-relay/${stage}` },
-      ...{ PLATFORM_LP_VERSION: lpVersion, PLATFORM_LE_VERSION: leVersion },
+      PLATFORM_URL: platformUrl,
+      SECRET_PREFIX: `sis-relay/${stage}`,
+      PLATFORM_LP_VERSION: lpVersion,
+      PLATFORM_LE_VERSION: leVersion,
     }),
     deadLetterQueueUrl: async () => platformUrl,
     ledgerTable: undefined,

@@ -17,7 +17,8 @@ const alarmsOf = async (corner: Corner) => {
       cloudWatch.send(new sdk.DeleteAlarmsCommand({ AlarmNames: [nameOf(ending)] })),
     );
   const metric = (MetricName: string) => ({
-    ...{ Namespace, MetricName },
+    Namespace,
+    MetricName,
     Dimensions: [{ Name: 'run', Value: corner.name }],
   });
   return {
@@ -42,9 +43,11 @@ const alarmsOf = async (corner: Corner) => {
       made(ending, () =>
         cloudWatch.send(
           new sdk.PutCompositeAlarmCommand({
-            ...{ AlarmName: nameOf(ending), ...input },
+            AlarmName: nameOf(ending),
+            ...input,
             ...(input.ActionsSuppressor !== undefined && {
-              ...{ ActionsSuppressorWaitPeriod: Period, ActionsSuppressorExtensionPeriod: Period },
+              ActionsSuppressorWaitPeriod: Period,
+              ActionsSuppressorExtensionPeriod: Period,
             }),
           }),
         ),
@@ -56,7 +59,8 @@ const alarmsOf = async (corner: Corner) => {
     look: async (): Promise<(ending: string) => Told> => {
       const { MetricAlarms = [], CompositeAlarms = [] } = await cloudWatch.send(
         new sdk.DescribeAlarmsCommand({
-          ...{ AlarmNamePrefix: nameOf(''), AlarmTypes: ['MetricAlarm', 'CompositeAlarm'] },
+          AlarmNamePrefix: nameOf(''),
+          AlarmTypes: ['MetricAlarm', 'CompositeAlarm'],
         }),
       );
       return (ending) => {
@@ -98,8 +102,13 @@ export const fillOfMetrics: Step = {
     await alarm('never-spoke', silence('never'));
     await alarm('speaks', silence('alive'));
     await alarm('bare', {
-      ...{ ...metric('once'), Period, Statistic: 'Maximum', EvaluationPeriods: 1, Threshold: 1 },
-      ...{ ComparisonOperator: 'LessThanThreshold', TreatMissingData: 'missing' },
+      ...metric('once'),
+      Period,
+      Statistic: 'Maximum',
+      EvaluationPeriods: 1,
+      Threshold: 1,
+      ComparisonOperator: 'LessThanThreshold',
+      TreatMissingData: 'missing',
     });
     const [rang, minuteOf] = [new Set<string>(), new Map<string, number>()];
     let looks = 0;
@@ -150,8 +159,12 @@ export const suppression: Step = {
     const { nameOf, metric, alarm, composite, set, look } = await alarmsOf(corner);
     // Without data, it keeps the state that it is given.
     const still = {
-      ...{ Period, Statistic: 'Sum' as const, EvaluationPeriods: 1, Threshold: 1 },
-      ...{ ComparisonOperator: 'GreaterThanThreshold' as const, TreatMissingData: 'ignore' },
+      Period,
+      Statistic: 'Sum' as const,
+      EvaluationPeriods: 1,
+      Threshold: 1,
+      ComparisonOperator: 'GreaterThanThreshold' as const,
+      TreatMissingData: 'ignore',
     };
     await alarm('cause', { ...metric('never'), ...still });
     await alarm('part', { ...metric('never'), ...still });

@@ -51,8 +51,11 @@ export const cornerOf = ({ target, name, signal, secondMs = 1_000, ...given }: O
   const made: { what: string; undo(): Promise<unknown> }[] = [];
   const rest = (seconds: number) => sleep(seconds * secondMs, undefined, { signal });
   return {
-    ...{ target, name, rest },
-    ...{ before: given.before, remember: given.remember },
+    target,
+    name,
+    rest,
+    before: given.before,
+    remember: given.remember,
     lambda: given.lambda ?? once(() => lambdaOf(target)),
     cloudWatch:
       given.cloudWatch ??

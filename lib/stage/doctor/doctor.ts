@@ -68,7 +68,7 @@ export const runDoctor = async (
     };
     // SQS takes no name again within a minute of its removal: no two steps have one in common.
     const name = `${ownName(target, run)}-${step.id}`;
-    const corner = cornerOf({ ...{ target, name, signal, before, remember }, ...settings });
+    const corner = cornerOf({ target, name, signal, before, remember, ...settings });
     const outcome = isAws ? await tryStep(step, corner, signal) : elsewhere;
     left.push(...(await corner.cleanUp()).map(masked));
     const seconds = Math.round((performance.now() - startedMs) / 1_000);
@@ -77,11 +77,17 @@ export const runDoctor = async (
   }
   const region = await (await target.sqs()).config.region();
   return {
-    ...{ doctor: 1, run, stage: target.prefix.replace(/^sis-relay-|-$/g, ''), isAws },
+    doctor: 1,
+    run,
+    stage: target.prefix.replace(/^sis-relay-|-$/g, ''),
+    isAws,
     ...(isAws && { region }),
     version: versionText(ownVersion()),
     ...(deployed?.version && { deployed: versionText({ ...deployed, version: deployed.version }) }),
-    ...{ startedAt, endedAt: new Date().toISOString(), steps: tried, left },
+    startedAt,
+    endedAt: new Date().toISOString(),
+    steps: tried,
+    left,
     ...(remembered && { pausedBefore: remembered }),
   };
 };

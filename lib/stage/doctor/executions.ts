@@ -22,7 +22,8 @@ const keyOf = ({ name }: Corner, ending: string): string => `snapshots/${name}${
 const start = async (corner: Corner, event: object, name?: string): Promise<void> => {
   const { lambda, sdk } = await corner.lambda();
   const invoke = new sdk.InvokeCommand({
-    ...{ FunctionName: `${corner.target.prefix}${importer}:durable`, InvocationType: 'Event' },
+    FunctionName: `${corner.target.prefix}${importer}:durable`,
+    InvocationType: 'Event',
     ...(name !== undefined && { DurableExecutionName: name }),
     Payload: Buffer.from(JSON.stringify(event)),
   });
@@ -174,8 +175,12 @@ export const droppedFile: Step = {
   minutes: 4,
   expected: 'one execution, which ignores the file',
   rights: [
-    ...[...rightsTo(), 'cloudformation:DescribeStacks', 'kms:GenerateDataKey'],
-    ...['s3:PutObject', 's3:DeleteObject', 's3:DeleteObjectVersion'],
+    ...rightsTo(),
+    'cloudformation:DescribeStacks',
+    'kms:GenerateDataKey',
+    's3:PutObject',
+    's3:DeleteObject',
+    's3:DeleteObjectVersion',
   ],
   try: async (corner) => {
     const Bucket = await corner.target.bucket();

@@ -19,8 +19,13 @@ const makeFunction = async (corner: Corner, role: string, variables: Record<stri
   const { name: FunctionName } = corner;
   const { lambda, sdk } = await corner.lambda();
   const create = new sdk.CreateFunctionCommand({
-    ...{ FunctionName, Role: role, Runtime: 'nodejs24.x', Architectures: ['arm64'], Timeout: 10 },
-    ...{ Handler: 'index.handler', Code: { ZipFile: zipped() } },
+    FunctionName,
+    Role: role,
+    Runtime: 'nodejs24.x',
+    Architectures: ['arm64'],
+    Timeout: 10,
+    Handler: 'index.handler',
+    Code: { ZipFile: zipped() },
     Environment: { Variables: variables },
   });
   await corner.make(
@@ -36,7 +41,10 @@ const makeMapping = async (corner: Corner, EventSourceArn: string): Promise<void
   const { name: FunctionName } = corner;
   const { lambda, sdk } = await corner.lambda();
   const create = new sdk.CreateEventSourceMappingCommand({
-    ...{ FunctionName, EventSourceArn, BatchSize: 1, FunctionResponseTypes: ['ReportBatchItemFailures'] },
+    FunctionName,
+    EventSourceArn,
+    BatchSize: 1,
+    FunctionResponseTypes: ['ReportBatchItemFailures'],
   });
   let own: string | undefined;
   await corner.make(
@@ -80,7 +88,9 @@ export const tryVisibility = async (
     Policy: policy('ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility'),
   });
   await makeFunction(corner, Role, {
-    ...{ SEEN_URL: report.url, OWN_URL: queue.url, HIDDEN_SECONDS: `${hiddenSeconds}` },
+    SEEN_URL: report.url,
+    OWN_URL: queue.url,
+    HIDDEN_SECONDS: `${hiddenSeconds}`,
   });
   await makeMapping(corner, queue.arn);
   const { SendMessageCommand } = await import('@aws-sdk/client-sqs');
@@ -125,7 +135,9 @@ export const keptVisibility: Step = {
     ...['GetFunctionConfiguration', 'CreateFunction', 'DeleteFunction', 'CreateEventSourceMapping'].map(
       (action) => `lambda:${action}`,
     ),
-    ...['lambda:ListEventSourceMappings', 'lambda:DeleteEventSourceMapping', 'iam:PassRole'],
+    'lambda:ListEventSourceMappings',
+    'lambda:DeleteEventSourceMapping',
+    'iam:PassRole',
   ],
   try: (corner) => tryVisibility(corner, { hiddenSeconds: 40, queueSeconds: 180 }),
 };

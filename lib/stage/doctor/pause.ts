@@ -47,7 +47,8 @@ export const pausedThroughDeployment: Step = {
         return notHere('No function is paused: `sis-relay pause` one, then try this step again.');
       const deployedAt = new Date(changedMs).toISOString();
       remember({
-        ...{ functions, deployedAt },
+        functions,
+        deployedAt,
         ...(version !== undefined && { version }),
         ...(commit !== undefined && { commit }),
       });

@@ -36,8 +36,11 @@ export const makeQueue = async (
 export const receiveFrom = async ({ target }: Corner, QueueUrl: string): Promise<Message | undefined> => {
   const { ReceiveMessageCommand } = await import('@aws-sdk/client-sqs');
   const receive = new ReceiveMessageCommand({
-    ...{ QueueUrl, VisibilityTimeout: 60, WaitTimeSeconds: target.pollSeconds },
-    ...{ MessageAttributeNames: ['All'], MessageSystemAttributeNames: ['All'] },
+    QueueUrl,
+    VisibilityTimeout: 60,
+    WaitTimeSeconds: target.pollSeconds,
+    MessageAttributeNames: ['All'],
+    MessageSystemAttributeNames: ['All'],
   });
   const { Messages: [message] = [] } = await (await target.sqs()).send(receive);
   return message;
@@ -67,8 +70,15 @@ export const redrive: Step = {
   expected:
     'body, attributes, id and time of sending stay; the letter has its queue’s ARN, and what comes back has none',
   rights: [
-    ...['CreateQueue', 'GetQueueUrl', 'GetQueueAttributes', 'DeleteQueue', 'SendMessage', 'ReceiveMessage'],
-    ...['DeleteMessage', 'ChangeMessageVisibility', 'StartMessageMoveTask'],
+    'CreateQueue',
+    'GetQueueUrl',
+    'GetQueueAttributes',
+    'DeleteQueue',
+    'SendMessage',
+    'ReceiveMessage',
+    'DeleteMessage',
+    'ChangeMessageVisibility',
+    'StartMessageMoveTask',
   ].map((action) => `sqs:${action}`),
   try: async (corner) => {
     const sdk = await import('@aws-sdk/client-sqs');

@@ -16,7 +16,18 @@ import { customersKey, refusedWrite } from './tables.ts';
 
 /** In the order in which they are tried. */
 export const steps: readonly Step[] = [
-  ...[accountLimits, refusedWrite, customersKey, redrive, keptVisibility],
-  ...[durableExecution, listOfExecutions, droppedFile, failedExecution, wakeUp, setEngine],
-  ...[suppression, fillOfMetrics, pausedThroughDeployment],
+  accountLimits,
+  refusedWrite,
+  customersKey,
+  redrive,
+  keptVisibility,
+  durableExecution,
+  listOfExecutions,
+  droppedFile,
+  failedExecution,
+  wakeUp,
+  setEngine,
+  suppression,
+  fillOfMetrics,
+  pausedThroughDeployment,
 ];

@@ -21,7 +21,9 @@ export const refusedWrite: Step = {
     );
     const { done, before } = await whatWasThere(() =>
       dynamodb.call('UpdateItem', {
-        ...{ TableName, Key, ...tellingWhatWasThere },
+        TableName,
+        Key,
+        ...tellingWhatWasThere,
         UpdateExpression: 'SET doctor = :other',
         ConditionExpression: 'doctor = :other',
         ExpressionAttributeValues: { ':other': { S: 'another' } },

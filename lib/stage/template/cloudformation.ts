@@ -32,7 +32,10 @@ export const ofThisAccount = { StringEquals: { 'aws:SourceAccount': ref('AWS::Ac
 
 /** Refuses whoever does not use TLS. */
 export const tlsOnly = (Action: string, Resource: unknown): Statement => ({
-  ...{ Effect: 'Deny', Principal: '*', Action, Resource },
+  Effect: 'Deny',
+  Principal: '*',
+  Action,
+  Resource,
   Condition: { Bool: { 'aws:SecureTransport': 'false' } },
 });
 

@@ -29,7 +29,9 @@ export const dashboard = (
   const whole = { width: 24 };
   const body = [
     {
-      ...{ type: 'alarm', ...whole, height: 6 },
+      type: 'alarm',
+      ...whole,
+      height: 6,
       properties: {
         title: 'Alarms: those that are on come first',
         sortBy: 'stateUpdatedTimestamp',
@@ -37,11 +39,15 @@ export const dashboard = (
       },
     },
     {
-      ...{ type: 'text', ...whole, height: 2 },
+      type: 'text',
+      ...whole,
+      height: 2,
       properties: { markdown: `\`npx sis-relay status --stage ${stage}\` · ${links.join(' · ')}` },
     },
     ...widgets.map(({ title, series, stacked }) => ({
-      ...{ type: 'metric', width: 12, height: 6 },
+      type: 'metric',
+      width: 12,
+      height: 6,
       properties: {
         region: `\${AWS::Region}`,
         title,

@@ -30,11 +30,9 @@ export const sharedResources = (options: TemplateOptions, queued: string[]): Res
 
 const tables = ({ stage, protected: isProtected }: TemplateOptions): Resources => ({
   Ledger: {
-    ...{
-      Type: 'AWS::DynamoDB::Table',
-      DeletionPolicy: 'RetainExceptOnCreate',
-      UpdateReplacePolicy: 'Retain',
-    },
+    Type: 'AWS::DynamoDB::Table',
+    DeletionPolicy: 'RetainExceptOnCreate',
+    UpdateReplacePolicy: 'Retain',
     Properties: {
       // Not `ledger`, which had another key: CloudFormation does not replace a table whose name stays.
       TableName: `sis-relay-${stage}-ledger-by-resource`,
@@ -48,7 +46,9 @@ const tables = ({ stage, protected: isProtected }: TemplateOptions): Resources =
   },
   // What operators see of letters and waiting messages. It can be rebuilt from the queues at any time.
   Desk: {
-    ...{ Type: 'AWS::DynamoDB::Table', DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' },
+    Type: 'AWS::DynamoDB::Table',
+    DeletionPolicy: 'Delete',
+    UpdateReplacePolicy: 'Delete',
     Properties: {
       TableName: `sis-relay-${stage}-desk`,
       BillingMode: 'PAY_PER_REQUEST',
@@ -66,7 +66,9 @@ const tables = ({ stage, protected: isProtected }: TemplateOptions): Resources =
   },
   // It can be filled again from its sources at any time, except for accepted moves.
   Crosswalk: {
-    ...{ Type: 'AWS::DynamoDB::Table', DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' },
+    Type: 'AWS::DynamoDB::Table',
+    DeletionPolicy: 'Delete',
+    UpdateReplacePolicy: 'Delete',
     Properties: {
       TableName: `sis-relay-${stage}-crosswalk`,
       BillingMode: 'PAY_PER_REQUEST',
@@ -86,7 +88,9 @@ export const bucketName = ({ stage }: Pick<TemplateOptions, 'stage'>): string =>
 
 const files = (options: TemplateOptions, queued: string[]): Resources => ({
   Files: {
-    ...{ Type: 'AWS::S3::Bucket', DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' },
+    Type: 'AWS::S3::Bucket',
+    DeletionPolicy: 'RetainExceptOnCreate',
+    UpdateReplacePolicy: 'Retain',
     Properties: {
       BucketName: sub(bucketName(options)),
       // A user who may write the audit log cannot rewrite it: earlier versions of an object stay under audit/ for ever.
@@ -116,7 +120,9 @@ const files = (options: TemplateOptions, queued: string[]): Resources => ({
         // An entry of the audit log (audit/<year>/…) and what a letter was before it was edited or discarded are written once: nobody may
         // overwrite them, whatever their own policies allow.
         {
-          ...{ Effect: 'Deny', Principal: '*', Action: 's3:PutObject' },
+          Effect: 'Deny',
+          Principal: '*',
+          Action: 's3:PutObject',
           Resource: objects('audit/2*', 'edited/*', 'discarded/*'),
           Condition: { Null: { 's3:if-none-match': true } },
         },
@@ -135,10 +141,17 @@ const noticeTo = (name: string) => ({
 const deleted = { NoncurrentDays: 1 };
 
 const expiring = (Id: string, Prefix: string, ExpirationInDays: number) => ({
-  ...{ Id, Prefix, ExpirationInDays, Status: 'Enabled', NoncurrentVersionExpiration: deleted },
+  Id,
+  Prefix,
+  ExpirationInDays,
+  Status: 'Enabled',
+  NoncurrentVersionExpiration: deleted,
 });
 const lasting = (Id: string, Prefix: string) => ({
-  ...{ Id, Prefix, Status: 'Enabled', NoncurrentVersionExpiration: deleted },
+  Id,
+  Prefix,
+  Status: 'Enabled',
+  NoncurrentVersionExpiration: deleted,
 });
 
 /** Those of options are here, too: what an option has stored must expire after the option itself is deleted. */
@@ -168,10 +181,7 @@ const lifecycleRules = [
   expiring('edited', 'edited/', 400),
   expiring('discarded', 'discarded/', 400),
   { Id: 'deletions', Status: 'Enabled', ExpiredObjectDeleteMarker: true },
-  {
-    ...{ Id: 'broken-uploads', Status: 'Enabled' },
-    AbortIncompleteMultipartUpload: { DaysAfterInitiation: 2 },
-  },
+  { Id: 'broken-uploads', Status: 'Enabled', AbortIncompleteMultipartUpload: { DaysAfterInitiation: 2 } },
 ];
 
 /** Without KMS encryption: CloudWatch cannot publish to a topic with AWS' own key, and an alarm contains no personal data. */
@@ -191,8 +201,11 @@ const topic = (id: string, TopicName: string, Endpoint: string): Resources => ({
       Topics: [ref(id)],
       PolicyDocument: document([
         {
-          ...{ Effect: 'Allow', Principal: { Service: 'cloudwatch.amazonaws.com' } },
-          ...{ Action: ['sns:Publish'], Resource: ref(id), Condition: ofThisAccount },
+          Effect: 'Allow',
+          Principal: { Service: 'cloudwatch.amazonaws.com' },
+          Action: ['sns:Publish'],
+          Resource: ref(id),
+          Condition: ofThisAccount,
         },
         tlsOnly('sns:Publish', ref(id)),
       ]),

@@ -38,7 +38,9 @@ export const storageResources = (options: TemplateOptions, queued: string[]): Re
 
 /** A waiting message has no copy elsewhere, and a letter may be the only copy of a message: queues outlive the stack. */
 const queue = ({ stage }: TemplateOptions, name: string, more: object): Resource => ({
-  ...{ Type: 'AWS::SQS::Queue', DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' },
+  Type: 'AWS::SQS::Queue',
+  DeletionPolicy: 'RetainExceptOnCreate',
+  UpdateReplacePolicy: 'Retain',
   Properties: { QueueName: `sis-relay-${stage}-${name}`, MessageRetentionPeriod: 14 * days, ...more },
 });
 
@@ -60,15 +62,20 @@ const queuePolicy = (id: string, senders: Statement[]): Resource => {
 const sendersTo = (options: TemplateOptions, id: string): Statement[] => {
   const accounts = itemsOf(options.producerAccounts);
   const service = (Service: string, sources: unknown, more = {}): Statement => ({
-    ...{ Effect: 'Allow', Principal: { Service }, Action: ['sqs:SendMessage'], Resource: arnOf(id) },
+    Effect: 'Allow',
+    Principal: { Service },
+    Action: ['sqs:SendMessage'],
+    Resource: arnOf(id),
     Condition: { ...more, ArnEquals: { 'aws:SourceArn': sources } },
   });
   const { producerTopics, producerRules } = options;
   // The bucket by its name: a reference would be a circle, as the bucket needs this policy first.
   const bucket = sub(`arn:\${AWS::Partition}:s3:::${bucketName(options)}`);
   const account: Statement = {
-    ...{ Effect: 'Allow', Principal: { AWS: accounts } },
-    ...{ Action: ['sqs:GetQueueUrl', 'sqs:SendMessage'], Resource: arnOf(id) },
+    Effect: 'Allow',
+    Principal: { AWS: accounts },
+    Action: ['sqs:GetQueueUrl', 'sqs:SendMessage'],
+    Resource: arnOf(id),
   };
   return [
     ...(producerTopics === '' ? [] : [service('sns.amazonaws.com', itemsOf(producerTopics))]),

@@ -55,8 +55,10 @@ export const createTemplate = async (
     const stanza = functions[name] ?? {};
     stanza.events = (stanza.events ?? []).map(({ schedule = {} }) => ({
       schedule: {
-        ...{ method: 'scheduler', roleArn: arnOf('SchedulerRole') },
-        ...{ name: `sis-relay-${stage}-${name}`, ...schedule },
+        method: 'scheduler',
+        roleArn: arnOf('SchedulerRole'),
+        name: `sis-relay-${stage}-${name}`,
+        ...schedule,
       },
     }));
     if (!integration) continue;

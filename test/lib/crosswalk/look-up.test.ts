@@ -93,7 +93,10 @@ describe('a message that gives the SIS’ ids', () => {
       /`sis-relay crosswalk show --user-name <name>`.*`sis-relay crosswalk fill`.*`sis-relay letters edit`.*The message waited for 0 h/,
     );
     const quiz = {
-      ...{ orgUnitId: 2001, gradeObjectName: 'Quiz', gradeObjectFormerNames: ['Test'], userId: 303 },
+      orgUnitId: 2001,
+      gradeObjectName: 'Quiz',
+      gradeObjectFormerNames: ['Test'],
+      userId: 303,
       grade: numeric,
     };
     expect(parked(await relay.deliver(quiz))).toMatchObject({
@@ -120,7 +123,10 @@ describe('a message that gives the SIS’ ids', () => {
 
   test('goes on when a fill has brought what it names', async () => {
     const pending = relay.deliver({
-      ...{ orgUnitCode: 'BIO-101', gradeObjectId: 5001, orgDefinedId: 's-303-new', grade: numeric },
+      orgUnitCode: 'BIO-101',
+      gradeObjectId: 5001,
+      orgDefinedId: 's-303-new',
+      grade: numeric,
     });
     await learn('orgDefinedId', 's-303-new', { ids: [303] });
     expect((await pending).outcomes.at(-1)).toBe('done');
@@ -129,7 +135,10 @@ describe('a message that gives the SIS’ ids', () => {
   test('is parked naming both where an id stands for two', async () => {
     await learn('userName', 'nora.newcomer', { ids: [304] }, 'platform');
     const result = await relay.deliver({
-      ...{ orgUnitCode: 'BIO-101', gradeObjectId: 5001, userName: 'nora.newcomer', grade: numeric },
+      orgUnitCode: 'BIO-101',
+      gradeObjectId: 5001,
+      userName: 'nora.newcomer',
+      grade: numeric,
     });
     await tableOf().put([{ bucket: bucketOf('userName', 'platform', 'nora.newcomer'), entries: new Map() }]);
     const failure = parked(result);
@@ -198,7 +207,9 @@ describe('a message that gives the SIS’ ids', () => {
       resource: undefined,
     } as const;
     expect(letterChange(letter!, { ...told, writtenMs: 0 }).facts).toMatchObject({
-      ...{ user: '303', orgUnit: '2001', thing: 'grade object 5001' },
+      user: '303',
+      orgUnit: '2001',
+      thing: 'grade object 5001',
       named: 'nora.newcomer · BIO-101 · Midterm',
     });
   });
@@ -231,7 +242,8 @@ describe('points', () => {
   test('go nowhere at once where a grade object has no maximum, which no other message can give it', async () => {
     const none = { ...graded, gradeObjectId: 5002, grade: { ...numeric, outOf: 10 } };
     expect(parked(await relay.deliver(none))).toMatchObject({
-      ...{ kind: 'rejected', attempts: 1 },
+      kind: 'rejected',
+      attempts: 1,
       message: 'The points are out of 10, but the platform shows no maximum for grade object 5002',
     });
     const passing = { ...graded, gradeObjectId: 5002, grade: { type: 'pass-fail', pass: true, outOf: 1 } };
@@ -293,8 +305,12 @@ describe('points', () => {
 
 describe('a list of grade objects is used only for messages that were sent before it was begun', () => {
   const named = {
-    ...{ orgUnitId: 2001, gradeObjectName: 'Midterm', userId: 303, grade: numeric },
-    ...{ comments: '', privateComments: '' },
+    orgUnitId: 2001,
+    gradeObjectName: 'Midterm',
+    userId: 303,
+    grade: numeric,
+    comments: '',
+    privateComments: '',
   };
   const eightOfTen = { ...named, grade: { type: 'numeric', points: 8, outOf: 10 } };
 

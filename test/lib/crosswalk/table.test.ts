@@ -40,8 +40,19 @@ describe('a name', () => {
 
 describe('names with backslashes, which Node may misread as keys of JSON (nodejs/node#63785)', () => {
   const names = [
-    ...['a', '\\', '\n', 'x\\', 'x\ny', 'q"', 'a"b\\', '\u2028', 'ÄÖ 試験 🎓'],
-    ...['__proto__', 'constructor', '2', ''],
+    'a',
+    '\\',
+    '\n',
+    'x\\',
+    'x\ny',
+    'q"',
+    'a"b\\',
+    '\u2028',
+    'ÄÖ 試験 🎓',
+    '__proto__',
+    'constructor',
+    '2',
+    '',
   ];
 
   test('are what they are, in whatever order they are read', async () => {

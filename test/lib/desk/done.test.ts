@@ -51,7 +51,8 @@ test('on AWS, the metrics of each function of the stage are asked for', async ()
   const [{ MetricStat = undefined } = {}] = JSON.parse(asked[0] ?? '{}').MetricDataQueries ?? [];
   expect(MetricStat).toMatchObject({
     Metric: {
-      ...{ Namespace: 'sis-relay/prod', MetricName: 'Messages' },
+      Namespace: 'sis-relay/prod',
+      MetricName: 'Messages',
       Dimensions: [
         { Name: 'function', Value: 'grade-push' },
         { Name: 'outcome', Value: 'done' },

@@ -118,7 +118,10 @@ test.each<[string, Partial<Status['pace']>, string[]]>([
 ])('it is printed %s', (_, pace, lines) => {
   const none = { visible: 0, inFlight: 0, delayed: 0 };
   const told = {
-    ...{ queues: [], connection: undefined, waiting: [], options: [] },
+    queues: [],
+    connection: undefined,
+    waiting: [],
+    options: [],
     letters: { counts: none, groups: [], seen: 0, hidden: 0, whole: true },
     pace: { window: undefined, calls: undefined, sinceMs, ...pace },
   } as unknown as Status;

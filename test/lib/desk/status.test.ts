@@ -57,7 +57,8 @@ test('letters and what waits may be those that somebody keeps in memory', async 
   };
   const kept = { groups: [], matching: 0, listed: 0, queued: 7 };
   const { letters, waiting } = await statusOf(office.target, {
-    ...{ functions: functionNames, signal: never },
+    functions: functionNames,
+    signal: never,
     lists: { letters: async () => kept, waiting: async () => [waits] },
   });
   expect(letters).toEqual({ ...kept, counts: { visible: 1, inFlight: 0, delayed: 0 } });

@@ -609,7 +609,8 @@ describe('a message that gives ids of the SIS', () => {
     expect(given.message({ orgUnitId: 2001, userId: 301 }).data).toEqual({ orgUnitId: 2001, userId: 301 });
     const unknown = (field: string) =>
       expect.objectContaining({
-        ...{ kind: 'unknown-id', message: `It is not known here what data.${field} stands for` },
+        kind: 'unknown-id',
+        message: `It is not known here what data.${field} stands for`,
       });
     expect(() => given.message({ orgUnitId: 2001 })).toThrow(unknown('userName'));
     expect(() => given.message()).toThrow(unknown('orgUnitCode'));
@@ -665,7 +666,9 @@ describe('a message in an envelope', () => {
     expect(() => parsed(enrollmentCreate, body)).toThrow(FileNotice);
     expect(() => parsed(enrollmentCreate, body)).toThrow(
       expect.objectContaining({
-        ...{ name: 'FileNotice', kind: 'rejected', objects },
+        name: 'FileNotice',
+        kind: 'rejected',
+        objects,
         message: 'The message is a notice of S3, not an event',
         remedy: 'Only a function can handle it, from its queue. Replay this letter.',
       }),

@@ -9,7 +9,9 @@ import { getWhoAmI } from '../../../lib/platform/resources/users.ts';
 const failed = (code: string) =>
   failureOf(
     new PlatformError({
-      ...{ operation: getWhoAmI, call: safe`GET /users/whoami`, sent: false },
+      operation: getWhoAmI,
+      call: safe`GET /users/whoami`,
+      sent: false,
       message: connectionFailure(ownText(code)),
     }),
   );

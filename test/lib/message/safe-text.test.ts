@@ -15,7 +15,9 @@ import { operations } from '../platform/servers.ts';
 
 const lines: string[] = [];
 const observe = createObserve({
-  ...{ function: 'grade-push', level: 'debug', namespace: 'n' },
+  function: 'grade-push',
+  level: 'debug',
+  namespace: 'n',
   write: (line) => void lines.push(line),
 });
 

@@ -33,7 +33,9 @@ const gradeValue = { ...course, gradeObjectId: 5001, userId: 301 };
 const [{ reason: _, ...refusedOperation }] = refusedOperations;
 const deleteGradeValue: Operation<undefined> = {
   ...refusedOperation,
-  ...{ scope: undefined, repeatable: true, answer: 'acknowledged' },
+  scope: undefined,
+  repeatable: true,
+  answer: 'acknowledged',
 };
 
 const binding = {
@@ -66,7 +68,7 @@ export const documentedErrors: ErrorRow[] = [
       path: { ...course, moduleId: 8001 },
       payload: async () =>
         multipart('mixed', [
-          jsonPart({ ...{ Title: 'x', ShortTitle: '', Type: 1, TopicType: 1 }, Url: '/x', IsHidden: false }),
+          jsonPart({ Title: 'x', ShortTitle: '', Type: 1, TopicType: 1, Url: '/x', IsHidden: false }),
           filePart({ name: '', ...fileOf('x', { fileName: 'x.txt' }) }),
         ]),
     },
@@ -176,8 +178,16 @@ export const documentedErrors: ErrorRow[] = [
 
 /** Of the local platform's seed, for the placeholders of any path. */
 const ids: CallInput['path'] = {
-  ...{ ...gradeValue, parentOrgUnitId: 1101, folderId: 7001, moduleId: 8001, topicId: 8101, linkId: 9001 },
-  ...{ groupCategoryId: 9101, quizId: 9201, objectId: 9501, variableId: 'grades.decimals' },
+  ...gradeValue,
+  parentOrgUnitId: 1101,
+  folderId: 7001,
+  moduleId: 8001,
+  topicId: 8101,
+  linkId: 9001,
+  groupCategoryId: 9101,
+  quizId: 9201,
+  objectId: 9501,
+  variableId: 'grades.decimals',
 };
 
 const assessment = { assessmentType: 'Rubric', objectType: 'Dropbox', objectId: '7001', rubricId: '9301' };

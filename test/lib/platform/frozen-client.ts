@@ -12,8 +12,13 @@ const credential = { type: 'id-key', appId: 'a', appKey: 'b', userId: 'c', userK
 const clientAt = (baseUrl: string) =>
   createPlatformClient(
     {
-      ...{ baseUrl, apiRoot: '', versions: { lp: '1', le: '1' }, overrides: {} },
-      ...{ connectTimeoutMs: 2_000, headersTimeoutMs: 5_000, bodyTimeoutMs: 5_000 },
+      baseUrl,
+      apiRoot: '',
+      versions: { lp: '1', le: '1' },
+      overrides: {},
+      connectTimeoutMs: 2_000,
+      headersTimeoutMs: 5_000,
+      bodyTimeoutMs: 5_000,
     },
     createAuthenticator({ read: async () => ({ credential, version: '1' }), refuse: () => {} }),
   ).for({ actor: undefined, signal, onCall: () => {} });

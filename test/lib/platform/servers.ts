@@ -128,7 +128,9 @@ export const clientAt = (
   const reports: CallReport[] = [];
   const platformOf = (actor?: string, signal: AbortSignal = new AbortController().signal) =>
     client.for({
-      ...{ actor, signal, onCall: (report) => void reports.push(report) },
+      actor,
+      signal,
+      onCall: (report) => void reports.push(report),
       ...(operations && { operations }),
     });
   return { client, platform: platformOf(), platformOf, reports };

@@ -17,7 +17,9 @@ const as = (office: Office, who: string) => createAudit({ ...office.target, who 
 /** All offices share a bucket. */
 const readBy = async (office: Office, who: string, options: object = {}): Promise<AuditedCommand[]> => {
   const { commands, isWhole } = await readAuditLog(office.target, {
-    ...{ sinceMs: Date.now() - hourMs, signal: never, ...options },
+    sinceMs: Date.now() - hourMs,
+    signal: never,
+    ...options,
   });
   expect(isWhole).toBe(true);
   return commands.filter((each) => each.who === who);
@@ -59,8 +61,11 @@ test('what operators did is read, the newest first, with its counts, letters and
   const office = await offices.open();
   const audit = as(office, 'jane');
   const { end } = await audit.begin({
-    ...{ command: 'letters replay', filter: { kind: ['rejected'] }, reason: 'mended' },
-    ...{ counts: { planned: 3 }, letters: ['a', 'b', 'c'] },
+    command: 'letters replay',
+    filter: { kind: ['rejected'] },
+    reason: 'mended',
+    counts: { planned: 3 },
+    letters: ['a', 'b', 'c'],
   });
   await end({ sent: 2, failed: 1 }, ['a', 'b']);
   await new Promise((resolve) => setTimeout(resolve, 5));
@@ -68,14 +73,28 @@ test('what operators did is read, the newest first, with its counts, letters and
   const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
   expect(await readBy(office, 'jane')).toEqual([
     {
-      ...{ id: expect.any(String), command: 'letters discard', who: 'jane', why: undefined, at },
-      ...{ endedAt: undefined, filter: undefined, counts: { planned: 1 } },
-      ...{ meant: new Set(['d']), did: new Set() },
+      id: expect.any(String),
+      command: 'letters discard',
+      who: 'jane',
+      why: undefined,
+      at,
+      endedAt: undefined,
+      filter: undefined,
+      counts: { planned: 1 },
+      meant: new Set(['d']),
+      did: new Set(),
     },
     {
-      ...{ id: expect.any(String), command: 'letters replay', who: 'jane', why: 'mended', at, endedAt: at },
-      ...{ filter: { kind: ['rejected'] }, counts: { sent: 2, failed: 1 } },
-      ...{ meant: new Set(['a', 'b', 'c']), did: new Set(['a', 'b']) },
+      id: expect.any(String),
+      command: 'letters replay',
+      who: 'jane',
+      why: 'mended',
+      at,
+      endedAt: at,
+      filter: { kind: ['rejected'] },
+      counts: { sent: 2, failed: 1 },
+      meant: new Set(['a', 'b', 'c']),
+      did: new Set(['a', 'b']),
     },
   ]);
   const [, replay] = await readBy(office, 'jane', { isWanted: (letter: string) => letter === 'b' });
@@ -99,7 +118,10 @@ test('a command on very many letters is one, with all of them', async () => {
   const office = await offices.open();
   const letters = Array.from({ length: 2_500 }, (_, at) => `letter-${at}`);
   const { end } = await as(office, 'joe').begin({
-    ...{ command: 'letters replay', reason: 'all', counts: { planned: 2_500 }, letters },
+    command: 'letters replay',
+    reason: 'all',
+    counts: { planned: 2_500 },
+    letters,
   });
   await end({ sent: 2_500 });
   const [command, ...others] = await readBy(office, 'joe');
@@ -112,7 +134,10 @@ test('what is no entry, or older than was asked for, is left out', async () => {
   const office = await offices.open();
   await listAsOld(office);
   const entry = (more: object = {}) => ({
-    ...{ at: new Date().toISOString(), who: 'jim', command: 'publish', ...more },
+    at: new Date().toISOString(),
+    who: 'jim',
+    command: 'publish',
+    ...more,
   });
   for (const each of ['no JSON', '[]', {}, entry({ letters: 'all' })]) await put(office, each);
   await put(office, entry(), { moment: 'check' as 'begin' });

@@ -157,15 +157,18 @@ test('a replay, a discard and an export name the letters that they were done to'
   const limits = { canary: 0, waitSeconds: 0.2, rate: 500, stopAfter: 5, probe: true };
   const written: string[] = [];
   await exportLetters(office.target, {
-    ...{
-      ...common,
-      filter: { kind: ['invalid'] as const },
-      ...{ reason: 'a test', file: 'letters.jsonl' },
-      write: async (line: string) => void written.push(line),
-    },
+    ...common,
+    filter: { kind: ['invalid'] as const },
+    reason: 'a test',
+    file: 'letters.jsonl',
+    write: async (line: string) => void written.push(line),
   });
   await discardLetters(office.target, {
-    ...{ ...common, filter: { id: [wrong] }, reason: 'a test', dryRun: false, confirm: async () => true },
+    ...common,
+    filter: { id: [wrong] },
+    reason: 'a test',
+    dryRun: false,
+    confirm: async () => true,
   });
   await replayLetters(
     office.target,
@@ -189,13 +192,21 @@ test('a replay that SQS takes in part names what was sent in the end, and what w
   const office = await offices.open();
   const ids = await office.park(Array.from({ length: 5 }, () => ({})));
   await office.fault({
-    ...{ action: 'SendMessageBatch', name: office.queueOf('grade-push').url.split('/').at(-1) },
-    ...{ failedEntries: 2, times: 20 },
+    action: 'SendMessageBatch',
+    name: office.queueOf('grade-push').url.split('/').at(-1),
+    failedEntries: 2,
+    times: 20,
   });
   await replayLetters(
     office.target,
     {
-      ...{ canary: 0, waitSeconds: 0.1, rate: 500, stopAfter: 5, probe: true, filter: {}, dryRun: false },
+      canary: 0,
+      waitSeconds: 0.1,
+      rate: 500,
+      stopAfter: 5,
+      probe: true,
+      filter: {},
+      dryRun: false,
       includeUncertain: false,
     },
     { audit: office.audit, signal: never, confirm: async () => true },

@@ -6,8 +6,13 @@ import { localTarget } from '../../../lib/stage/local-target.ts';
 
 const stack = (name: string) =>
   JSON.stringify({
-    ...{ platform: 'http://127.0.0.1:1', sqs: 'http://127.0.0.1:2', s3: 'http://127.0.0.1:2' },
-    ...{ secretsManager: 'http://127.0.0.1:3', region: 'us-east-1', bucket: name, queues: {} },
+    platform: 'http://127.0.0.1:1',
+    sqs: 'http://127.0.0.1:2',
+    s3: 'http://127.0.0.1:2',
+    secretsManager: 'http://127.0.0.1:3',
+    region: 'us-east-1',
+    bucket: name,
+    queues: {},
     deadLetters: 'http://127.0.0.1:2/1/sis-relay-local-dead-letters',
     secrets: { service: 'sis-relay/local/service', userPrefix: 'sis-relay/local/users/' },
   });

@@ -48,17 +48,27 @@ test.each<[object | string, string]>([
 
 test('all wrong values are named at once, each with what it must be, those of options as well', async () => {
   const wrong = {
-    ...{ region: 'Ireland', platformUrl: 'https://x.edu/path', lpVersion: '1.x', alarmEmail: 'nobody' },
-    ...{ off: 'grade-psh', refreshTokenDays: -1, callsPerMinute: 0.5, crosswalkRate: 'sometimes' },
-    ...{ classlistsHour: 25, crosswalkMaximumRemovalsPercent: 101, reconcileNights: 0, logLevel: 'loud' },
-    ...{ logRetentionDays: 13, tracing: 'Passive', kmsKeyArn: 'key', subnetIds: 'subnet-1, subnet-2' },
-    ...{
-      producerTopics: 'sis',
-      producerAccounts: 1,
-      readers: 'arn:aws:iam::1:role/x',
-      changesUrl: 'http://x',
-      permissionsBoundary: 'arn:aws:iam::1:role/x',
-    },
+    region: 'Ireland',
+    platformUrl: 'https://x.edu/path',
+    lpVersion: '1.x',
+    alarmEmail: 'nobody',
+    off: 'grade-psh',
+    refreshTokenDays: -1,
+    callsPerMinute: 0.5,
+    crosswalkRate: 'sometimes',
+    classlistsHour: 25,
+    crosswalkMaximumRemovalsPercent: 101,
+    reconcileNights: 0,
+    logLevel: 'loud',
+    logRetentionDays: 13,
+    tracing: 'Passive',
+    kmsKeyArn: 'key',
+    subnetIds: 'subnet-1, subnet-2',
+    producerTopics: 'sis',
+    producerAccounts: 1,
+    readers: 'arn:aws:iam::1:role/x',
+    changesUrl: 'http://x',
+    permissionsBoundary: 'arn:aws:iam::1:role/x',
   };
   const refused = await packaged(wrong, { given: ['securityGroupIds=group', 'fileHosts=https://x'] }).catch(
     ({ message }) => message,

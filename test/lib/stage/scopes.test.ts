@@ -64,7 +64,9 @@ const { stage, grant, credential } = scopedStage();
 const further: Record<string, object> = {
   // What its points are out of is compared with the grade object's maximum.
   'grade-push': {
-    ...{ orgUnitId: 2001, gradeObjectId: 5001, userId: 302 },
+    orgUnitId: 2001,
+    gradeObjectId: 5001,
+    userId: 302,
     grade: { type: 'numeric', points: 7, outOf: 10 },
   },
   // Whom it does not find, it looks for.

@@ -134,7 +134,9 @@ describe('the stack of a stage', () => {
     onTheServer();
     setEnvironment({
       AWS_ENDPOINT_URL_CLOUDFORMATION: server.url,
-      ...{ SIS_RELAY_BUCKET: '', PLATFORM_URL: '', SECRET_PREFIX: '' },
+      SIS_RELAY_BUCKET: '',
+      PLATFORM_URL: '',
+      SECRET_PREFIX: '',
     });
   });
   afterEach(() => server.close());
@@ -149,8 +151,10 @@ describe('the stack of a stage', () => {
     expect(server.asked).toEqual([]);
     expect(await target.bucket()).toBe('files-of-prod');
     expect(await target.platform()).toMatchObject({
-      ...{ PLATFORM_URL: 'https://platform.example.edu', SECRET_PREFIX: 'sis-relay/prod' },
-      ...{ PLATFORM_LP_VERSION: '1.50', PLATFORM_LE_VERSION: '1.90' },
+      PLATFORM_URL: 'https://platform.example.edu',
+      SECRET_PREFIX: 'sis-relay/prod',
+      PLATFORM_LP_VERSION: '1.50',
+      PLATFORM_LE_VERSION: '1.90',
     });
     expect(await target.deployed?.()).toEqual({
       version: '1.2.3',
@@ -185,7 +189,8 @@ describe('the stack of a stage', () => {
     const { target } = opened({ stage: 'prod', bucket: 'mine' });
     expect(await target.bucket()).toBe('mine');
     expect(await target.platform()).toMatchObject({
-      ...{ PLATFORM_URL: 'https://other.example.edu', SECRET_PREFIX: 'sis-relay/prod' },
+      PLATFORM_URL: 'https://other.example.edu',
+      SECRET_PREFIX: 'sis-relay/prod',
     });
     setEnvironment({ SIS_RELAY_BUCKET: 'of-the-environment' });
     expect(await opened({ stage: 'prod' }).target.bucket()).toBe('of-the-environment');
@@ -226,7 +231,8 @@ describe('the stack of a stage', () => {
     const [id = ''] = await office.park([{}]);
     const reveal = `letters show ${id} --reveal --reason r --stage ${stage}`;
     expect(await typed(reveal)).toMatchObject({
-      ...{ status: 1, out: '' },
+      status: 1,
+      out: '',
       err: expect.stringMatching(
         /^The bucket and the platform’s address are not known: [\s\S]*Nothing was changed or revealed/,
       ),
@@ -248,7 +254,8 @@ describe('the local sis-relay', () => {
     expect(await target.deployed?.()).toEqual({ version: description.version, commit: description.commit });
     expect(await target.bucket()).toBe(description.bucket);
     expect(await target.platform()).toEqual({
-      ...{ PLATFORM_URL: description.platform, SECRET_PREFIX: 'sis-relay/local' },
+      PLATFORM_URL: description.platform,
+      SECRET_PREFIX: 'sis-relay/local',
     });
     expect(await target.queueUrlOf('grade-push')).toBe(description.queues['grade-push']);
     expect(await target.queueUrlOf('toString')).toBeUndefined();

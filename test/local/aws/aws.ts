@@ -58,7 +58,8 @@ export async function startQueuesAndFiles() {
   const client = traced(new S3Client({ ...localClient(url), forcePathStyle: true }));
   const { host, port } = new URL(url);
   return {
-    ...{ url, onObject },
+    url,
+    onObject,
     /** What is on the queues, with its ids and times. */
     queues: sqsStore,
     /** As `createQueue`, without HTTP: for who makes many. */

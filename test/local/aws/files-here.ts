@@ -98,7 +98,8 @@ function list(input: ListObjectsV2Command['input'], store: S3Store) {
   const last = found.isTruncated ? found.objects.at(-1)?.key : undefined;
   return {
     ...(Contents.length > 0 && { Contents }),
-    ...{ KeyCount: Contents.length, IsTruncated: found.isTruncated },
+    KeyCount: Contents.length,
+    IsTruncated: found.isTruncated,
     ...(last !== undefined && { NextContinuationToken: Buffer.from(last).toString('base64') }),
   };
 }

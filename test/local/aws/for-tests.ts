@@ -71,7 +71,11 @@ export function queuesAndFilesForTests() {
     s3.destroy();
   });
   return {
-    ...{ server, fault, clearFaults, sqs, s3 },
+    server,
+    fault,
+    clearFaults,
+    sqs,
+    s3,
     createQueue: (name: string, attributes: Partial<Record<QueueAttributeName, string>> = {}) =>
       createQueue(sqs, name, attributes),
     createBucket: (Bucket: string) => s3.send(new CreateBucketCommand({ Bucket })),

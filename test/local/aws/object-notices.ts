@@ -31,13 +31,17 @@ export function tellOfObjects(app: ReturnType<typeof buildApp>, awsRegion: strin
     if (statusCode !== 200) return;
     last = Math.max(last + 1, Date.now());
     const notice = {
-      ...{ eventVersion: '2.1', eventSource: 'aws:s3', awsRegion },
-      ...{ eventTime: new Date().toISOString(), eventName: `ObjectCreated:${eventName}` },
+      eventVersion: '2.1',
+      eventSource: 'aws:s3',
+      awsRegion,
+      eventTime: new Date().toISOString(),
+      eventName: `ObjectCreated:${eventName}`,
       userIdentity: { principalId: 'AWS:local' },
       requestParameters: { sourceIPAddress: '127.0.0.1' },
       responseElements: { 'x-amz-request-id': randomUUID() },
       s3: {
-        ...{ s3SchemaVersion: '1.0', configurationId: 'local' },
+        s3SchemaVersion: '1.0',
+        configurationId: 'local',
         bucket: { name: bucket, ownerIdentity: { principalId: 'local' }, arn: `arn:aws:s3:::${bucket}` },
         object: {
           key: encodeURIComponent(key).replaceAll('%2F', '/').replaceAll('%20', '+'),

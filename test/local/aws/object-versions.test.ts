@@ -38,7 +38,8 @@ test('each version that is put is told of, and read by its id, whatever lies und
   expect(await read(first)).toEqual({ text: 'one', version: first });
   expect(await read()).toEqual({ text: 'second', version: second });
   expect(await s3.send(new HeadObjectCommand({ ...object, VersionId: first }))).toMatchObject({
-    ...{ ContentLength: 3, VersionId: first },
+    ContentLength: 3,
+    VersionId: first,
   });
   await expect.poll(() => told).toHaveLength(2);
   const [one, two] = told.map(({ s3: { object: each } }) => each);

@@ -8,8 +8,10 @@ const dynamodb = tablesForTests('items').client();
 const set = (version: string | number, more: object = {}) =>
   unlessRefused(() =>
     dynamodb.call('UpdateItem', {
-      ...{ TableName: 'items', Key: { resource: attribute('a') }, ReturnValues: 'ALL_NEW' },
-      ...{ UpdateExpression: 'SET #version = :version' },
+      TableName: 'items',
+      Key: { resource: attribute('a') },
+      ReturnValues: 'ALL_NEW',
+      UpdateExpression: 'SET #version = :version',
       ConditionExpression: 'attribute_not_exists(#version) OR #version < :version',
       ExpressionAttributeNames: { '#version': 'version' },
       ExpressionAttributeValues: { ':version': attribute(version), ...more },
@@ -23,7 +25,7 @@ test('an expression that was met before is of the values that are given now', as
     await versionAfter(3),
     await versionAfter(2),
     await versionAfter(4),
-  ]).toEqual([...['1', '3', undefined, '4']]);
+  ]).toEqual(['1', '3', undefined, '4']);
 });
 
 test('and is refused where one of them is not used, also the second time', async () => {
@@ -40,7 +42,8 @@ test('and tells a text from a number', async () => {
 test('bounds are compared each time', async () => {
   const between = (low: number, high: number) =>
     dynamodb.call('Scan', {
-      ...{ TableName: 'items', FilterExpression: 'version BETWEEN :low AND :high' },
+      TableName: 'items',
+      FilterExpression: 'version BETWEEN :low AND :high',
       ExpressionAttributeValues: { ':low': attribute(low), ':high': attribute(high) },
     });
   expect((await between(1, 9)).Items).toHaveLength(1);

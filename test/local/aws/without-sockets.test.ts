@@ -59,7 +59,9 @@ afterEach(() => useSockets(true));
 const outcomeOf = async (call: () => Promise<unknown>) => {
   requests = 0;
   const answer = await call().catch(({ name, message, $metadata }) => ({
-    ...{ name, message, status: $metadata?.httpStatusCode },
+    name,
+    message,
+    status: $metadata?.httpStatusCode,
   }));
   return { answer, requests };
 };

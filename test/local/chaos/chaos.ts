@@ -115,7 +115,11 @@ export async function wreak({
     say(`${count} messages, ${copies.length - count} of them twice, from seed ${seed}`);
 
     const storm = startStorm(stack, controls, {
-      ...{ random, seed, say, strikes: Math.ceil(count / 6), attempts: () => attempts },
+      random,
+      seed,
+      say,
+      strikes: Math.ceil(count / 6),
+      attempts: () => attempts,
     });
     await sendAll(stack, copies, Math.max(8_000, count * 20));
     await untilLeft(stack, Math.ceil(count * 0.15));
@@ -142,7 +146,10 @@ export async function wreak({
     const missing = [...wrong].filter((id) => !parked.has(id));
     const needless = left.filter((letter) => !wrong.has(idOf(letter)));
     return {
-      ...{ counts, verdicts: [first, last], ...storm.story, letters },
+      counts,
+      verdicts: [first, last],
+      ...storm.story,
+      letters,
       unexpected: [
         ...missing.map((id) => `${id} is refused for good, and has no letter`),
         ...needless.map((letter) => `${idOf(letter)} is a letter again: ${letter.failure?.message}`),

@@ -73,9 +73,7 @@ function messageOf(
 ): Message {
   const id = randomUUID();
   const userId = 10_000 + thing;
-  const fileOf = (name: string, type: string) => ({
-    ...{ uri: `s3://${bucket}/chaos/${name}`, contentType: type },
-  });
+  const fileOf = (name: string, type: string) => ({ uri: `s3://${bucket}/chaos/${name}`, contentType: type });
   const data = {
     'grade-push': {
       orgUnitId: course,
@@ -88,7 +86,9 @@ function messageOf(
     'enrollment-create': { orgUnitId: course, userId, roleId: roleOf(version) },
     'enrollment-remove': { orgUnitId: course, userId },
     'submission-upload': {
-      ...{ orgUnitId: course, folderId: 7_001, userId: submitters[thing % submitters.length] },
+      orgUnitId: course,
+      folderId: 7_001,
+      userId: submitters[thing % submitters.length],
       files: [{ ...fileOf(`${thing % sizes}.pdf`, 'application/pdf'), name: `${id}.pdf` }],
     },
     'profile-image-update': { userId, file: fileOf(`${version}.png`, 'image/png') },

@@ -6,7 +6,12 @@ import { createLocalScreen } from './local-screen.ts';
 
 const url = 'http://127.0.0.1:40001';
 const stack = {
-  ...{ platform: url, sqs: url, s3: url, secretsManager: url, dynamodb: url, lambda: url },
+  platform: url,
+  sqs: url,
+  s3: url,
+  secretsManager: url,
+  dynamodb: url,
+  lambda: url,
 } as StackDescription;
 
 const opened = (columns = 100) => {

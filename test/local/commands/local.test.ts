@@ -109,12 +109,18 @@ async function livingOf(pids: number[]): Promise<number[]> {
 }
 
 const clientOptions = (endpoint: string, { region }: StackDescription) => ({
-  ...{ endpoint, region, credentials: { accessKeyId: 'any', secretAccessKey: 'any' } },
+  endpoint,
+  region,
+  credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
 });
 
 const grade = (userId: number, points: number | null) =>
   event('grade-push', {
-    ...{ orgUnitId: 2001, gradeObjectId: 5001, userId, comments: '', privateComments: '' },
+    orgUnitId: 2001,
+    gradeObjectId: 5001,
+    userId,
+    comments: '',
+    privateComments: '',
     grade: { type: 'numeric', points },
   });
 
@@ -127,12 +133,19 @@ describe('npm run local', () => {
     const url = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/);
     const queue = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/\d+\/[\w-]+$/);
     expect(description).toMatchObject({
-      ...{ platform: url, sqs: url, s3: url, secretsManager: url, region: expect.any(String) },
+      platform: url,
+      sqs: url,
+      s3: url,
+      secretsManager: url,
+      region: expect.any(String),
       queues: {
-        ...{ 'grade-push': queue, 'enrollment-create': queue },
-        ...{ 'submission-upload': queue, 'profile-image-update': queue },
+        'grade-push': queue,
+        'enrollment-create': queue,
+        'submission-upload': queue,
+        'profile-image-update': queue,
       },
-      ...{ deadLetters: queue, bucket: expect.any(String) },
+      deadLetters: queue,
+      bucket: expect.any(String),
       secrets: { service: expect.any(String), userPrefix: expect.any(String) },
       functionLog: expect.stringMatching(/functions\.log$/),
     });
@@ -145,7 +158,9 @@ describe('npm run local', () => {
     // In the same process: beside the first message, it would need one of its own.
     await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: grade(301, null) }));
     const toLetters = {
-      ...{ QueueUrl: description.deadLetters, MessageAttributeNames: ['All'], WaitTimeSeconds: 20 },
+      QueueUrl: description.deadLetters,
+      MessageAttributeNames: ['All'],
+      WaitTimeSeconds: 20,
     };
     await expect
       .poll(async () => (await sqs.send(new ReceiveMessageCommand(toLetters))).Messages?.map(letterOf))

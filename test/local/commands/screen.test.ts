@@ -8,10 +8,18 @@ const path = '/svc/api/le/1.82/2001/dropbox/folders/7001/submissions/mysubmissio
 const made = { messageId: 'm', function: 'profile-image-update', outcome: 'waiting', waitSeconds: 1800 };
 const title = 'a submission of somebody without a credential, or two';
 const failure = {
-  ...{ kind: 'missing-permission', message: `The platform answered POST ${path} with 403 Forbidden` },
-  ...{ status: 403, type: 'forbidden', title: 'Forbidden', detail: 'not authorized for it '.repeat(20) },
-  ...{ required: 'SubmitToDropbox', remedy: 'Give the role the permission. '.repeat(9) },
-  ...{ function: 'submission-upload', attempts: 12, firstAt: '', lastAt: '' },
+  kind: 'missing-permission',
+  message: `The platform answered POST ${path} with 403 Forbidden`,
+  status: 403,
+  type: 'forbidden',
+  title: 'Forbidden',
+  detail: 'not authorized for it '.repeat(20),
+  required: 'SubmitToDropbox',
+  remedy: 'Give the role the permission. '.repeat(9),
+  function: 'submission-upload',
+  attempts: 12,
+  firstAt: '',
+  lastAt: '',
 };
 const letter = { failure } as DeadLetter;
 

@@ -12,7 +12,10 @@ export async function bundleFunctions(): Promise<{ taskRoot: string; remove(): P
   const taskRoot = await mkdtemp(join(tmpdir(), 'sis-relay-functions-'));
   await build({
     ...bundling(functionNames),
-    ...{ outdir: taskRoot, write: true, minify: false, sourcemap: false },
+    outdir: taskRoot,
+    write: true,
+    minify: false,
+    sourcemap: false,
   });
   await linkBinding(taskRoot);
   return { taskRoot, remove: () => rm(taskRoot, { recursive: true }) };

@@ -63,7 +63,10 @@ const isOver = ({ Status }: Operation): boolean =>
 export function newExecution(arn: string, input: string, recorded: readonly Operation[] = []) {
   const operations = new Map(recorded.map((operation) => [operation.Id, operation]));
   const root: Operation = recorded[0] ?? {
-    ...{ Id: randomUUID(), Type: 'EXECUTION', Status: 'STARTED', StartTimestamp: new Date() },
+    Id: randomUUID(),
+    Type: 'EXECUTION',
+    Status: 'STARTED',
+    StartTimestamp: new Date(),
     ExecutionDetails: { InputPayload: input },
   };
   operations.set(root.Id, root);
@@ -236,7 +239,8 @@ function stateAfter(update: Update, { StepDetails }: Operation): Partial<Operati
   }
   const Status = Action === 'SUCCEED' ? 'SUCCEEDED' : Action === 'FAIL' ? 'FAILED' : 'CANCELLED';
   return {
-    ...{ Status, EndTimestamp: new Date() },
+    Status,
+    EndTimestamp: new Date(),
     ...(Type === 'STEP' && { StepDetails: { ...told, Attempt: attempts + 1 } }),
     ...(Type === 'CONTEXT' && { ContextDetails: { ...told, ...ContextOptions } }),
   };

@@ -45,17 +45,22 @@ type Payload = { DurableExecutionArn: string; CheckpointToken: string };
 const call = async (path: string, body?: object) => {
   const method = body ? 'POST' : 'GET';
   const answer = await fetch(`${engine.url}/2025-12-01/${path}`, {
-    ...{ method, ...(body && { body: JSON.stringify(body) }) },
+    method,
+    ...(body && { body: JSON.stringify(body) }),
   });
   const told = (await answer.json()) as Record<string, unknown>;
   return { ...told, status: answer.status };
 };
 const checkpoint = ({ DurableExecutionArn, CheckpointToken }: Payload, Updates: Update[]) =>
   call(`durable-executions/${encodeURIComponent(DurableExecutionArn)}/checkpoint`, {
-    ...{ CheckpointToken, Updates },
+    CheckpointToken,
+    Updates,
   });
 const step = (Id: string, Action: Update['Action'], more: Partial<Update> = {}): Update => ({
-  ...{ Id, Action, Type: 'STEP', ...more },
+  Id,
+  Action,
+  Type: 'STEP',
+  ...more,
 });
 const ended: InvokeResult = { ok: true, payload: { Status: 'SUCCEEDED', Result: '"well"' } };
 
@@ -191,7 +196,9 @@ describe('it refuses', () => {
         return { ok: false, error: { errorType: 'Runtime.ExitError', errorMessage: 'killed' } };
       }
       expect(await checkpoint(earlier, [])).toEqual({
-        ...{ status: 400, Type: 'User', message: 'Invalid Checkpoint Token: it is not the current one' },
+        status: 400,
+        Type: 'User',
+        message: 'Invalid Checkpoint Token: it is not the current one',
       });
       expect(await checkpoint(now, [])).toMatchObject({ status: 200 });
       expect(await checkpoint(now, [])).toMatchObject(refused);

@@ -119,7 +119,8 @@ export async function startDurableExecutions({
     const found = known.get(about);
     if (kind !== 'durable-executions' || !found)
       throw Object.assign(new Error(`There is no execution ${about}`), {
-        ...{ name: 'ResourceNotFoundException', status: 404 },
+        name: 'ResourceNotFoundException',
+        status: 404,
       });
     if (verb === '') {
       const { InputPayload } = found.execution.root.ExecutionDetails ?? {};
@@ -400,7 +401,9 @@ const eventsOf = ({ Id, Name, Type, Status, EndTimestamp, WaitDetails, ...operat
   const named = { Id, Name };
   return [
     {
-      ...{ ...named, EventType: `${word}Started`, EventTimestamp: operation.StartTimestamp },
+      ...named,
+      EventType: `${word}Started`,
+      EventTimestamp: operation.StartTimestamp,
       ...(WaitDetails && { WaitStartedDetails: { Duration: 1, ...WaitDetails } }),
     },
     ...(Status === 'SUCCEEDED'

@@ -14,14 +14,19 @@ async function mapped(count: number, payload: unknown) {
   const queue = await createQueue(`mapped-${queues++}`, { VisibilityTimeout: '600' });
   for (let left = count; left > 0; left -= 10) {
     const Entries = Array.from({ length: Math.min(10, left) }, (_, at) => ({
-      ...{ Id: `${at}`, MessageBody: `${left - at}` },
+      Id: `${at}`,
+      MessageBody: `${left - at}`,
     }));
     await sqs.send(new SendMessageBatchCommand({ QueueUrl: queue.url, Entries }));
   }
   const batches: string[][] = [];
   const errors: string[] = [];
   const mapping = mapQueue({
-    ...{ sqs, queueUrl: queue.url, queueArn: queue.arn, batchSize: 25, pollers: 1 },
+    sqs,
+    queueUrl: queue.url,
+    queueArn: queue.arn,
+    batchSize: 25,
+    pollers: 1,
     onError: ({ message }) => errors.push(message),
     invoke: async ({ Records }) => {
       batches.push(Records.map(({ body }) => body));

@@ -74,8 +74,11 @@ async function receive(
 ): Promise<Message[]> {
   const { Messages = [] } = await sqs.send(
     new ReceiveMessageCommand({
-      ...{ QueueUrl, MaxNumberOfMessages: Math.min(maxOfSqs, most), WaitTimeSeconds: waitSeconds },
-      ...{ MessageAttributeNames: ['All'], MessageSystemAttributeNames: ['All'] },
+      QueueUrl,
+      MaxNumberOfMessages: Math.min(maxOfSqs, most),
+      WaitTimeSeconds: waitSeconds,
+      MessageAttributeNames: ['All'],
+      MessageSystemAttributeNames: ['All'],
     }),
   );
   return Messages;

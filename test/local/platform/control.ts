@@ -82,8 +82,11 @@ const changesShape = z.strictObject({
   gradeValues: z
     .array(
       z.strictObject({
-        ...{ ...gradeValueKey, ...gradeValueFields, lastModified: z.string().optional() },
-        ...{ comments: optionalComment, privateComments: optionalComment },
+        ...gradeValueKey,
+        ...gradeValueFields,
+        lastModified: z.string().optional(),
+        comments: optionalComment,
+        privateComments: optionalComment,
       }),
     )
     .default([]),

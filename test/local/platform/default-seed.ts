@@ -67,7 +67,10 @@ export const defaultSeed = {
   modules: [{ moduleId: 8001, orgUnitId: 2001, title: 'Week 1' }],
   topics: [
     {
-      ...{ topicId: 8101, orgUnitId: 2001, moduleId: 8001, title: 'Syllabus' },
+      topicId: 8101,
+      orgUnitId: 2001,
+      moduleId: 8001,
+      title: 'Syllabus',
       file: { name: 'syllabus.txt', contentType: 'text/plain', base64: base64('Read all of it.\n') },
     },
     { topicId: 8102, orgUnitId: 2001, moduleId: 8001, title: 'Reading', url: 'https://example.edu/reading' },
@@ -88,14 +91,12 @@ export const defaultSeed = {
   ],
   assessments: [
     {
-      ...{
-        orgUnitId: 2001,
-        assessmentType: 'Rubric',
-        objectType: 'Dropbox',
-        objectId: 7001,
-        rubricId: 9301,
-        userId: 301,
-      },
+      orgUnitId: 2001,
+      assessmentType: 'Rubric',
+      objectType: 'Dropbox',
+      objectId: 7001,
+      rubricId: 9301,
+      userId: 301,
       assessment: { OverallScore: 8, CriteriaOutcome: [{ CriterionId: 1, Score: 8 }] },
     },
   ],
@@ -115,7 +116,8 @@ export const defaultSeed = {
   ],
   ePortfolioObjects: [
     {
-      ...{ objectId: 9501, userId: 301 },
+      objectId: 9501,
+      userId: 301,
       object: {
         Name: 'Field notes',
         Geotag: { Latitude: 43.47, Longitude: -80.54, Label: 'Pond' },

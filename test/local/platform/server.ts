@@ -115,8 +115,12 @@ async function answerWithFaults(
   const { socket } = arrival.request;
   const { method, path, query } = arrival;
   const logged = {
-    ...{ at: new Date().toISOString(), method, path, queryNames: [...new Set(query.keys())] },
-    ...{ userId: claimedUserId(arrival, world), status: null as number | null },
+    at: new Date().toISOString(),
+    method,
+    path,
+    queryNames: [...new Set(query.keys())],
+    userId: claimedUserId(arrival, world),
+    status: null as number | null,
   };
   world.requests.push(logged);
   const fault = world.faults.take(method, path) ?? {};

@@ -112,9 +112,13 @@ const definitions = {
   gradeValues: table(
     z
       .strictObject({
-        ...{ orgUnitId: id, gradeObjectId: id, userId: id, gradeObjectType },
+        orgUnitId: id,
+        gradeObjectId: id,
+        userId: id,
+        gradeObjectType,
         ...gradeValueFields,
-        ...{ comments: seededComment, privateComments: seededComment },
+        comments: seededComment,
+        privateComments: seededComment,
         lastModified: text.default(longAgo),
       })
       .transform(unwritten),
@@ -135,8 +139,13 @@ const definitions = {
   ),
   submissions: table(
     z.strictObject({
-      ...{ submissionId: id, orgUnitId: id, folderId: id, userId: id },
-      ...{ comment: text, submittedAt: text, files: z.array(storedFile) },
+      submissionId: id,
+      orgUnitId: id,
+      folderId: id,
+      userId: id,
+      comment: text,
+      submittedAt: text,
+      files: z.array(storedFile),
     }),
     ['submissionId'],
     ['folderId'],
@@ -167,9 +176,15 @@ const definitions = {
         file: z.strictObject(fileFields).transform(seededFile).nullable().default(null),
       })
       .transform((row) => ({
-        ...{ ...row, shortTitle: '', topicType: row.file === null ? 3 : 1, isHidden: false, isLocked: false },
-        ...{ startDate: null as string | null, endDate: null as string | null },
-        ...{ dueDate: null as string | null, writes: 0 },
+        ...row,
+        shortTitle: '',
+        topicType: row.file === null ? 3 : 1,
+        isHidden: false,
+        isLocked: false,
+        startDate: null as string | null,
+        endDate: null as string | null,
+        dueDate: null as string | null,
+        writes: 0,
       })),
     ['topicId'],
   ),
@@ -184,7 +199,12 @@ const definitions = {
   ),
   assessments: table(
     z.strictObject({
-      ...{ orgUnitId: id, assessmentType: text, objectType: text, objectId: id, rubricId: id, userId: id },
+      orgUnitId: id,
+      assessmentType: text,
+      objectType: text,
+      objectId: id,
+      rubricId: id,
+      userId: id,
       assessment: record,
     }),
     ['orgUnitId', 'assessmentType', 'objectType', 'objectId', 'rubricId', 'userId'],
@@ -196,7 +216,10 @@ const definitions = {
   groups: table(
     z
       .strictObject({
-        ...{ groupId: id, groupCategoryId: id, name: text.optional(), userIds: z.array(id).default([]) },
+        groupId: id,
+        groupCategoryId: id,
+        name: text.optional(),
+        userIds: z.array(id).default([]),
       })
       .transform(({ name, ...row }) => ({ ...row, name: name ?? `Group ${row.groupId}` })),
     ['groupId'],
@@ -205,7 +228,10 @@ const definitions = {
   quizzes: table(z.strictObject({ quizId: id, orgUnitId: id, name: text.default('Quiz') }), ['quizId']),
   quizAttempts: table(
     z.strictObject({
-      ...{ attemptId: id, quizId: id, userId: id, attemptNumber: id.default(1) },
+      attemptId: id,
+      quizId: id,
+      userId: id,
+      attemptNumber: id.default(1),
       score: z.number().nullable().default(null),
       started: text.default(longAgo),
       completed: text.nullable().default(null),
@@ -232,13 +258,14 @@ const definitions = {
   configurationVariables: table(
     z
       .strictObject({
-        ...{ configId: text, name: text.default('Variable'), scope: text.default('Org') },
-        ...{
-          description: text.default(''),
-          dataType: text.default('String'),
-          defaultValue: text.default(''),
-        },
-        ...{ canEditSystemValue: z.boolean().default(false), orgValue: z.unknown().default(null) },
+        configId: text,
+        name: text.default('Variable'),
+        scope: text.default('Org'),
+        description: text.default(''),
+        dataType: text.default('String'),
+        defaultValue: text.default(''),
+        canEditSystemValue: z.boolean().default(false),
+        orgValue: z.unknown().default(null),
       })
       .transform(unwritten),
     ['configId'],

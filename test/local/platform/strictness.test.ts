@@ -30,16 +30,35 @@ const enrollment = { OrgUnitId: 2001, UserId: 303, RoleId: 110 };
 const topic = { Title: 'Reading', ShortTitle: 'r', Type: 1, TopicType: 3, Url: '/a', IsHidden: false };
 const fileTopic = { ...topic, TopicType: 1, Url: '/content/enforced/2001-BIO-101/notes.txt' };
 const newsItem = {
-  ...{ Title: 'Welcome', Body: { Text: 'hello', Html: null } },
-  ...{ StartDate: '2026-09-01T08:00:00.000Z', EndDate: null },
-  ...{ IsGlobal: false, IsPublished: true, ShowOnlyInCourseOfferings: false },
+  Title: 'Welcome',
+  Body: { Text: 'hello', Html: null },
+  StartDate: '2026-09-01T08:00:00.000Z',
+  EndDate: null,
+  IsGlobal: false,
+  IsPublished: true,
+  ShowOnlyInCourseOfferings: false,
 };
 const link = {
-  ...{ Title: 'Lab', Url: 'https://lab.example.edu/', Description: '', Key: 'key', PlainSecret: 'secret' },
-  ...{ IsVisible: true, SignMessage: true, SignWithTc: false, UseToolProviderSecuritySettings: false },
-  ...{ SendTcInfo: true, SendContextInfo: true, SendUserId: true, SendUserName: false, SendUserEmail: false },
-  ...{ SendLinkTitle: true, SendLinkDescription: false, CustomParameters: null },
-  ...{ SendVendorUserName: false, SendVendorOrgDefinedId: true, SendVendorRoleId: false },
+  Title: 'Lab',
+  Url: 'https://lab.example.edu/',
+  Description: '',
+  Key: 'key',
+  PlainSecret: 'secret',
+  IsVisible: true,
+  SignMessage: true,
+  SignWithTc: false,
+  UseToolProviderSecuritySettings: false,
+  SendTcInfo: true,
+  SendContextInfo: true,
+  SendUserId: true,
+  SendUserName: false,
+  SendUserEmail: false,
+  SendLinkTitle: true,
+  SendLinkDescription: false,
+  CustomParameters: null,
+  SendVendorUserName: false,
+  SendVendorOrgDefinedId: true,
+  SendVendorRoleId: false,
 };
 const without = (given: object, name: string) => ({ ...given, [name]: undefined });
 const comment = jsonPart({ Text: 'my report', Html: null });
@@ -154,10 +173,7 @@ const refusals: { good: Call; rows: Row[] }[] = [
     ],
   },
   {
-    good: {
-      ...{ as: 200, call: 'POST', path: module, type: mixedType },
-      body: mixed(jsonPart(fileTopic), file),
-    },
+    good: { as: 200, call: 'POST', path: module, type: mixedType, body: mixed(jsonPart(fileTopic), file) },
     rows: [
       [400, 'a link with a file', { body: mixed(jsonPart(topic), file) }],
       [400, 'two files', { body: mixed(jsonPart(fileTopic), file, file) }],
@@ -260,7 +276,11 @@ test('a demographics field is answered with a 500, unless the deployment can cre
 
 test('an assessment is read by its five parameters, each of which must be there', async () => {
   const query: Record<string, string> = {
-    ...{ assessmentType: 'Rubric', objectType: 'Dropbox', objectId: '7001', rubricId: '9301', userId: '301' },
+    assessmentType: 'Rubric',
+    objectType: 'Dropbox',
+    objectId: '7001',
+    rubricId: '9301',
+    userId: '301',
   };
   const read = (given: Record<string, string>) =>
     send({ as: 200, call: 'GET', path: assessment, query: given });
@@ -294,7 +314,10 @@ test('what replaces a value, a grade object or a folder is the whole of it: what
   expect(await shown(`${grades}5001`)).toMatchObject({ CategoryId: 31, IsBonus: true, Description: text });
   await put(`${grades}5001`, gradeObject);
   expect(await shown(`${grades}5001`)).toMatchObject({
-    ...{ ...gradeObject, CategoryId: null, IsBonus: false, CanExceedMaxPoints: false },
+    ...gradeObject,
+    CategoryId: null,
+    IsBonus: false,
+    CanExceedMaxPoints: false,
     Description: { Text: '' },
   });
 

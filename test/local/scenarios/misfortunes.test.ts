@@ -55,7 +55,8 @@ const problems = new Map<Scenario, string[]>();
 beforeAll(async () => {
   const follower = createFollower();
   const stack = await startStack({
-    ...{ ...scenarioStack, onLog: follower.onLog },
+    ...scenarioStack,
+    onLog: follower.onLog,
     settings: { ...scenarioStack.settings, LEDGER_TABLE: '' },
   });
   await controlsOf(stack.description).seed(scenarioSeed);

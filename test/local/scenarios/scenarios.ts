@@ -209,8 +209,10 @@ export const invocations = async (): Promise<Record<InvocationName, Invocation>>
 });
 
 const oauthClient = {
-  ...{ type: 'oauth', grant: 'client_credentials' },
-  ...{ clientId: 'local-client', clientSecret: 'local-client-secret' },
+  type: 'oauth',
+  grant: 'client_credentials',
+  clientId: 'local-client',
+  clientSecret: 'local-client-secret',
 };
 
 const rotation: Scenario = {
@@ -290,7 +292,8 @@ const misfortunes: Scenario[] = [
     prepare: (controls) =>
       controls.fault(page(403, 'Blocked', 'Your request looks odd.'), { path: 'values/409$' }),
     letter: {
-      ...{ kind: 'intercepted', status: 403 },
+      kind: 'intercepted',
+      status: 403,
       says: /Something in front of the platform’s API.*403 text\/html.*Blocked.*looks odd.*a proxy, a firewall, a login/,
     },
   },

@@ -60,8 +60,12 @@ const ids: Scenario[] = [
     function: 'grade-push',
     bodies: [
       event('grade-push', {
-        ...{ orgUnitCode: 'CHEM-201', gradeObjectName: 'Quiz', userName: 'sam' },
-        ...{ grade: { type: 'numeric', points: 9, outOf: 10 }, comments: '', privateComments: '' },
+        orgUnitCode: 'CHEM-201',
+        gradeObjectName: 'Quiz',
+        userName: 'sam',
+        grade: { type: 'numeric', points: 9, outOf: 10 },
+        comments: '',
+        privateComments: '',
       }),
     ],
     needs: [filled],
@@ -174,10 +178,12 @@ const polled: Invocation = {
         messages: [
           {
             function: 'enrollment-create',
-            ...{ resource: 'section-registrations', operations: ['created', 'replaced'] },
+            resource: 'section-registrations',
+            operations: ['created', 'replaced'],
             when: { 'content.status': ['registered'] },
             data: {
-              ...{ orgUnitCode: 'content.section', userName: 'content.registrant' },
+              orgUnitCode: 'content.section',
+              userName: 'content.registrant',
               roleId: { value: learner },
             },
           },
@@ -235,7 +241,8 @@ const second: Invocation = {
   needs: [first],
   does: (stack) => imported(stack, tuesday, 'accepted'),
   answers: {
-    ...{ state: 'accepted', sent: 3 },
+    state: 'accepted',
+    sent: 3,
     counts: { created: 1, updated: 1, removed: 1, unchanged: 7, refused: 0 },
   },
   tells: countsText,

@@ -38,12 +38,13 @@ type More = {
 
 const poll = async ({ settings = {}, secret, parts = {}, timeMs = 60_000, pass }: More = {}) => {
   const { changes: source } = readSettings(pollSettings, {
-    ...{
-      SECRET_PREFIX: 'sis',
-      DEAD_LETTER_QUEUE_URL: 'https://sqs/1/sis-dead-letters',
-      LEDGER_TABLE: 'ledger',
-    },
-    ...{ CHANGES_BUCKET: 'files', CHANGES_URL: changes.url, CHANGES_PRIVATE: 'true', CHANGES_LIMIT: '3' },
+    SECRET_PREFIX: 'sis',
+    DEAD_LETTER_QUEUE_URL: 'https://sqs/1/sis-dead-letters',
+    LEDGER_TABLE: 'ledger',
+    CHANGES_BUCKET: 'files',
+    CHANGES_URL: changes.url,
+    CHANGES_PRIVATE: 'true',
+    CHANGES_LIMIT: '3',
     CHANGES_TIMEOUT_MS: '1000',
     ...(secret && { CHANGES_SECRET: 'changes' }),
     ...settings,
@@ -327,7 +328,8 @@ describe('notices of which none makes a message', () => {
     changes.has([bad(1), bad(2), registration(3, { resource: { name: 'persons' } })]);
     const stopped = await poll();
     expect(stopped).toMatchObject({
-      ...{ outcome: 'failed', pages: 0 },
+      outcome: 'failed',
+      pages: 0,
       problem: expect.stringMatching(
         /no message of 1 notices in a row.*invoke change-poll with \{"pass": "3"\}/,
       ),
@@ -370,7 +372,9 @@ describe('notices as an SDK of a vendor writes them', () => {
       ),
     );
   const notice = (id: number, more: object = {}) => ({
-    ...{ id, published: '2026-03-17 19:36:45.834467+00', operation: 'created' },
+    id,
+    published: '2026-03-17 19:36:45.834467+00',
+    operation: 'created',
     resource: { name: 'section-registrations', id: '0f6c1a52-58e1-4a0c-9d55-6a3d0b7e21c4' },
     content: { section: { id: 's-1' }, registrant: { id: 'p-1' } },
     ...more,
@@ -389,7 +393,9 @@ describe('notices as an SDK of a vendor writes them', () => {
         },
         messages: [
           {
-            ...{ function: 'enrollment-create', resource: 'section-registrations', operations: ['created'] },
+            function: 'enrollment-create',
+            resource: 'section-registrations',
+            operations: ['created'],
             data: { ...names, roleId: { value: 110 } },
             removed: { function: 'enrollment-remove', data: names },
           },
@@ -517,12 +523,10 @@ describe('an address that is not public', () => {
   test('is not asked by plain http otherwise', () => {
     expect(() =>
       readSettings(pollSettings, {
-        ...{
-          SECRET_PREFIX: 'sis',
-          DEAD_LETTER_QUEUE_URL: 'https://sqs/1/x',
-          LEDGER_TABLE: 'l',
-          CHANGES_BUCKET: 'b',
-        },
+        SECRET_PREFIX: 'sis',
+        DEAD_LETTER_QUEUE_URL: 'https://sqs/1/x',
+        LEDGER_TABLE: 'l',
+        CHANGES_BUCKET: 'b',
         CHANGES_URL: 'http://sis.example.edu/changes',
       }),
     ).toThrow('CHANGES_URL: must be https, unless CHANGES_PRIVATE is true');

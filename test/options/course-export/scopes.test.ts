@@ -22,9 +22,13 @@ const needed = scopesNeededBy(exportOperations);
 
 /** An execution that nothing interrupts. */
 const unrecorded: Engine = {
-  ...{ executionArn: 'arn:aws:lambda:us-east-1:0:function:course-export:1/durable-execution/a/b' },
-  ...{ invocationId: 'an invocation', leftMs: () => 60_000, operations: () => 1 },
-  ...{ recordBy: () => {}, tellWaits: () => {}, approval: async () => undefined },
+  executionArn: 'arn:aws:lambda:us-east-1:0:function:course-export:1/durable-execution/a/b',
+  invocationId: 'an invocation',
+  leftMs: () => 60_000,
+  operations: () => 1,
+  recordBy: () => {},
+  tellWaits: () => {},
+  approval: async () => undefined,
   // A scope that is missing is no cause to wait.
   wait: (name) => Promise.reject(new Error(`it waits: ${name}`)),
   step: async (_, { work }) => work(),
@@ -48,10 +52,15 @@ const exported = async (event: object) => {
   const s3 = new S3Client({ ...localClient(url), forcePathStyle: true });
   const store = createJobStore({ s3, bucket });
   const services = {
-    ...{ platform, store, running: async () => [unrecorded.executionArn] },
+    platform,
+    store,
+    running: async () => [unrecorded.executionArn],
     observe: createObserve({ function: 'course-export', level: 'silent', namespace: 'test' }),
     limits: {
-      ...{ prefix: '', concurrency: 4, reserveMs: 0, maxWaitMs: 0 },
+      prefix: '',
+      concurrency: 4,
+      reserveMs: 0,
+      maxWaitMs: 0,
       backoff: { minimumSeconds: 1, maximumSeconds: 1 },
     },
   };

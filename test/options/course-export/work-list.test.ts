@@ -37,15 +37,13 @@ const engineIn = ({ deadly = -1 }: World) => {
     for (const interrupt of [...underWay]) interrupt();
   };
   const engine: Engine = {
-    ...{
-      executionArn: 'arn',
-      invocationId: 'an invocation',
-      leftMs: () => 15 * minute,
-      operations: () => operations,
-      recordBy: () => {},
-      tellWaits: () => {},
-      approval: async () => undefined,
-    },
+    executionArn: 'arn',
+    invocationId: 'an invocation',
+    leftMs: () => 15 * minute,
+    operations: () => operations,
+    recordBy: () => {},
+    tellWaits: () => {},
+    approval: async () => undefined,
     step: async (name, { work }) => {
       operations += 1;
       const [first = 0, last = first] = (name.match(/\d+/g) ?? []).map(Number);
@@ -98,11 +96,14 @@ const engineIn = ({ deadly = -1 }: World) => {
 };
 
 const runWith = (platform: PlatformClient): ExportRun => ({
-  ...{ request: askedIn({}).request, runId: 'run' },
+  request: askedIn({}).request,
+  runId: 'run',
   services: {
     platform,
     store: {
-      ...{ readJson: async () => undefined, writeJson: async () => {}, addressOf: (key: string) => key },
+      readJson: async () => undefined,
+      writeJson: async () => {},
+      addressOf: (key: string) => key,
       upload: async (_: string, __: string, pieces: AsyncIterable<Uint8Array>) => {
         for await (const _piece of pieces);
         return { bytes: 0 };
@@ -110,7 +111,10 @@ const runWith = (platform: PlatformClient): ExportRun => ({
     } as Partial<JobStore> as JobStore,
     observe: createObserve({ function: 'course-export', namespace: 'sis-relay', level: 'silent' }),
     limits: {
-      ...{ prefix: '', concurrency, reserveMs: 10 * second, maxWaitMs: 3 * hour },
+      prefix: '',
+      concurrency,
+      reserveMs: 10 * second,
+      maxWaitMs: 3 * hour,
       backoff: { minimumSeconds: 5, maximumSeconds: 1_800 },
     },
   },
@@ -239,7 +243,10 @@ test('of a step, so many items are under way at once; those that were not begun 
   const underWay = new Set<number>();
   let most = 0;
   const list: WorkList<number, number[]> = {
-    ...{ what: safe`a test`, nameOf: () => 'items', minPerStep: 10, maxWaitMs: hour },
+    what: safe`a test`,
+    nameOf: () => 'items',
+    minPerStep: 10,
+    maxWaitMs: hour,
     noSum: () => [],
     add: (sum, more) => void sum.push(...more),
     inStep: ({ sum }, work) =>
@@ -292,7 +299,10 @@ test('a later pass knows when the platform last answered, though its execution b
   const { services } = runWith({} as PlatformClient);
   let failures = 2;
   const list: WorkList<number, number[]> = {
-    ...{ what: safe`a test`, nameOf: () => 'items', minPerStep: 10, maxWaitMs: 3 * hour },
+    what: safe`a test`,
+    nameOf: () => 'items',
+    minPerStep: 10,
+    maxWaitMs: 3 * hour,
     noSum: () => [],
     add: (sum, more) => void sum.push(...more),
     inStep: ({ sum }, work) =>

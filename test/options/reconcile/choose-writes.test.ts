@@ -34,11 +34,9 @@ const read = async (
   };
   const store = { uploadLines } as Partial<JobStore> as JobStore;
   const table = {
-    ...{
-      dynamodb: dynamodbOf(createQuickDynamoDb(localClient(ledger.url))),
-      table: 'ledger',
-      nowMs: Date.now,
-    },
+    dynamodb: dynamodbOf(createQuickDynamoDb(localClient(ledger.url))),
+    table: 'ledger',
+    nowMs: Date.now,
   };
   let entries = 0;
   let steps = 0;

@@ -62,7 +62,8 @@ describe('a write', () => {
       class: 'same',
     });
     expect(verdict({ whole: field('whole', 'x') }, shownAt(undefined, { whole: undefined }))).toEqual({
-      ...{ class: undefined, why: 'not shown' },
+      class: undefined,
+      why: 'not shown',
     });
   });
   test('that changed with a later one of another field was not changed by a person', () => {
@@ -113,7 +114,8 @@ describe('a rotation of the key', () => {
   });
   test('before that one leaves what nobody can compare', () => {
     expect(verdict({ grade: field('grade', '7', {}, goneKey) }, shownAt(0, { grade: ['6'] }))).toEqual({
-      ...{ class: undefined, why: 'no digest' },
+      class: undefined,
+      why: 'no digest',
     });
   });
 });

@@ -41,8 +41,12 @@ export function comparisonForTests() {
   });
 
   const grade = (userId: number, points: number, more: object = {}) => ({
-    ...{ orgUnitId: course, gradeObjectId: 5001, userId, grade: { type: 'numeric', points } },
-    ...{ comments: 'well done', privateComments: '' },
+    orgUnitId: course,
+    gradeObjectId: 5001,
+    userId,
+    grade: { type: 'numeric', points },
+    comments: 'well done',
+    privateComments: '',
     ...more,
   });
   const grades = (...data: object[]) => send(stageNow(), { integration: gradePush, data });

@@ -16,8 +16,12 @@ afterAll(() => stack.close());
 
 const { textAt } = filesIn(() => stack);
 const grade = (userId: number, points: number) => ({
-  ...{ orgUnitId: 2001, gradeObjectId: 5001, userId, grade: { type: 'numeric', points } },
-  ...{ comments: 'well done', privateComments: '' },
+  orgUnitId: 2001,
+  gradeObjectId: 5001,
+  userId,
+  grade: { type: 'numeric', points },
+  comments: 'well done',
+  privateComments: '',
 });
 
 test('killed at any moment it goes on, and finds what there is, once', async () => {
@@ -34,8 +38,11 @@ test('killed at any moment it goes on, and finds what there is, once', async () 
   const lambda = await startLambda({
     functions: {
       reconcile: {
-        ...{ handler: 'functions/reconcile.handler', env, timeoutMs: 60_000 },
-        ...{ maximumConcurrency: 1, durable: durableOptionsOf('reconcile') },
+        handler: 'functions/reconcile.handler',
+        env,
+        timeoutMs: 60_000,
+        maximumConcurrency: 1,
+        durable: durableOptionsOf('reconcile'),
       },
     },
     executions: stack.executions,

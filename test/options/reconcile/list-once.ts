@@ -85,7 +85,9 @@ await timed('choose', async () => {
 const partKey = (part: number): string => `part-${part}.gz`;
 const told = await timed('told', () =>
   chooseTold({ key: 'told.gz', isWhole: selection.isWhole }, selection, {
-    ...{ store, crosswalk: { platformIds: async () => ({}) }, platform: {} as Platform },
+    store,
+    crosswalk: { platformIds: async () => ({}) },
+    platform: {} as Platform,
     readExports: readAcceptedExports,
   }),
 );
@@ -103,7 +105,14 @@ await timed('read', async () => {
 clearInterval(looking);
 process.stdout.write(
   JSON.stringify({
-    ...{ phases, entries, counts: { ...counts, snapshot: enrolled }, unknown, parts, groups, writes },
-    ...{ peakMb: peakBytes() / 1024 ** 2, peakDiskMb: peakDiskBytes / 1024 ** 2 },
+    phases,
+    entries,
+    counts: { ...counts, snapshot: enrolled },
+    unknown,
+    parts,
+    groups,
+    writes,
+    peakMb: peakBytes() / 1024 ** 2,
+    peakDiskMb: peakDiskBytes / 1024 ** 2,
   }),
 );

@@ -26,8 +26,11 @@ import { durableOptionsOf, type Stack, settingsOf, startStack } from '../../loca
 import { enrollment, entriesOfSis, result, zipOf } from '../snapshots/sis.ts';
 
 const short = {
-  ...{ ATTEMPT_TIMEOUT_MS: '1500', RESERVE_MS: '500', LEDGER_GRACE_SECONDS: '1' },
-  ...{ WAIT_MINIMUM_SECONDS: '1', WAIT_MAXIMUM_SECONDS: '1' },
+  ATTEMPT_TIMEOUT_MS: '1500',
+  RESERVE_MS: '500',
+  LEDGER_GRACE_SECONDS: '1',
+  WAIT_MINIMUM_SECONDS: '1',
+  WAIT_MAXIMUM_SECONDS: '1',
 };
 const time = passingTime();
 let stack: Stack;
@@ -37,7 +40,9 @@ let readLedger: ReadResource;
 beforeAll(async () => {
   stack = await startStack({
     functions: ['grade-push', 'enrollment-create', 'enrollment-remove'],
-    ...{ lambda: inThisProcess, settings: short, durable: { pause: async (ms) => time.pass(ms) } },
+    lambda: inThisProcess,
+    settings: short,
+    durable: { pause: async (ms) => time.pass(ms) },
     // The test imports itself.
     notices: false,
   });
@@ -46,7 +51,8 @@ beforeAll(async () => {
   const dynamodb = createQuickDynamoDb(localClient(description.dynamodb));
   readLedger = createLedgerReader({ dynamodb, table: description.table, nowMs: Date.now });
   Object.assign(process.env, settingsOf(description, 'reconcile'), short, {
-    ...{ RECONCILE_BUCKET: description.bucket, LOG_LEVEL: 'silent' },
+    RECONCILE_BUCKET: description.bucket,
+    LOG_LEVEL: 'silent',
   });
 });
 afterAll(() => stack.close());
@@ -59,7 +65,9 @@ const [lena, liam, nora] = ['lena.learner', 'liam.learner', 'nora.newcomer'] as 
 const dropSnapshot = async (): Promise<void> => {
   const { dynamodb: url, crosswalkTable: table } = stack.description;
   const crosswalk = createCrosswalkTable({
-    ...{ dynamodb: createQuickDynamoDb(localClient(url)), table, nowMs: Date.now },
+    dynamodb: createQuickDynamoDb(localClient(url)),
+    table,
+    nowMs: Date.now,
   });
   const names: [CrosswalkKind, string, number][] = [
     ['orgUnitCode', 'BIO-101', 2001],
@@ -90,7 +98,8 @@ const dropSnapshot = async (): Promise<void> => {
         enrollments: users.map(({ username }) => enrollment('bio', username)),
         results: [
           result('mid', lena, '8.5', { comment: 'A clear argument' }),
-          ...[result('mid', liam, '7'), result('mid', nora, '6')],
+          result('mid', liam, '7'),
+          result('mid', nora, '6'),
         ],
       }),
     ),
@@ -115,8 +124,12 @@ const say = (name: string, data: object) =>
     new SendMessageCommand({
       QueueUrl: stack.description.queues[name],
       MessageBody: JSON.stringify({
-        ...{ specversion: '1.0', id: crypto.randomUUID(), source: '/sis', type: `sis.${name}.v1` },
-        ...{ time: new Date().toISOString(), data },
+        specversion: '1.0',
+        id: crypto.randomUUID(),
+        source: '/sis',
+        type: `sis.${name}.v1`,
+        time: new Date().toISOString(),
+        data,
       }),
     }),
   );
@@ -180,8 +193,11 @@ test('what a restore of the platform lost is there again, and nothing that is ne
   // Twice at once, as if one had been killed and did not know it yet.
   await Promise.all([resend(id), resend(id)]);
   const outcomes = {
-    ...{ [gradeOf(301)]: 'sent', [gradeOf(302)]: 'newer', [gradeOf(303)]: 'not-held' },
-    ...{ [enrollmentOf(302)]: 'sent', [enrollmentOf(303)]: 'sent' },
+    [gradeOf(301)]: 'sent',
+    [gradeOf(302)]: 'newer',
+    [gradeOf(303)]: 'not-held',
+    [enrollmentOf(302)]: 'sent',
+    [enrollmentOf(303)]: 'sent',
   };
   expect(await outcomesOf(id)).toEqual(outcomes);
   await expect.poll(grades).toEqual({ 301: 8.5, 302: 9, 303: 1 });

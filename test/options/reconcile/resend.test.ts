@@ -163,8 +163,11 @@ const graded = (
   more: { gradeObjectName?: string; comments?: string } = {},
 ) =>
   gradeRows({
-    ...{ orgUnitCode: 'BIO-101', gradeObjectName: 'Essay', userName },
-    ...{ grade: { type: 'numeric', points, outOf: 20 }, ...more },
+    orgUnitCode: 'BIO-101',
+    gradeObjectName: 'Essay',
+    userName,
+    grade: { type: 'numeric', points, outOf: 20 },
+    ...more,
   });
 const enrolled = (orgUnitCode: string, userName: string) =>
   enrollmentRows({ orgUnitCode, userName, roleId: 110 });
@@ -197,7 +200,10 @@ const written = (
 };
 const points = (value: number) => JSON.stringify({ GradeObjectType: 1, PointsNumerator: value });
 const finding = (resource: string, more: Partial<DecidedFindings['findings'][number]> = {}) => ({
-  ...{ resource, class: 'missing' as const, writtenMs, ...more },
+  resource,
+  class: 'missing' as const,
+  writtenMs,
+  ...more,
 });
 const [adasGrade, bensGrade] = ['grade/2001/5001/301', 'grade/2001/5001/302'] as const;
 
@@ -221,7 +227,8 @@ describe('what was lost', () => {
       finding(adasGrade, { class: 'older', changedAt }),
     ]);
     expect(answer).toEqual({
-      ...{ id, state: 'done' },
+      id,
+      state: 'done',
       outcomes: { sent: 2, newer: 0, 'not-held': 0, 'not-for-us': 0 },
     });
     expect(told).toEqual({ id, state: 'done' });
@@ -230,15 +237,23 @@ describe('what was lost', () => {
     const event = { specversion: '1.0', source: '/sis-relay/reconcile', id: expect.stringContaining(id) };
     expect(events).toEqual([
       {
-        ...{ ...event, queue: 'enrollment-create', type: 'sis.enrollment-create.v1' },
-        ...{ time: '2026-11-23T02:00:00.000000001Z', data: { orgUnitId: 2001, userId: 302, roleId: 110 } },
+        ...event,
+        queue: 'enrollment-create',
+        type: 'sis.enrollment-create.v1',
+        time: '2026-11-23T02:00:00.000000001Z',
+        data: { orgUnitId: 2001, userId: 302, roleId: 110 },
       },
       {
-        ...{ ...event, queue: 'grade-push', type: 'sis.grade-push.v1' },
-        ...{ time: '2026-11-23T01:00:01.000000000Z' },
+        ...event,
+        queue: 'grade-push',
+        type: 'sis.grade-push.v1',
+        time: '2026-11-23T01:00:01.000000000Z',
         data: {
-          ...{ orgUnitId: 2001, gradeObjectId: 5001, userId: 301 },
-          ...{ grade: { type: 'numeric', points: 17.5, outOf: 20 }, comments: 'See me' },
+          orgUnitId: 2001,
+          gradeObjectId: 5001,
+          userId: 301,
+          grade: { type: 'numeric', points: 17.5, outOf: 20 },
+          comments: 'See me',
         },
       },
     ]);
@@ -316,8 +331,10 @@ describe('what was lost', () => {
     expect(outcomes).toEqual({ 'enrollment/2001/302': 'sent' });
     expect(events).toMatchObject([
       {
-        ...{ queue: 'enrollment-remove', type: 'sis.enrollment-remove.v1' },
-        ...{ time: '2026-11-23T02:00:00.000000001Z', data: { orgUnitId: 2001, userId: 302 } },
+        queue: 'enrollment-remove',
+        type: 'sis.enrollment-remove.v1',
+        time: '2026-11-23T02:00:00.000000001Z',
+        data: { orgUnitId: 2001, userId: 302 },
       },
     ]);
   });

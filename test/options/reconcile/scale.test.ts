@@ -48,7 +48,11 @@ test.skipIf(process.platform !== 'linux')(
     const ledger = await startGeneratedLedger({ items, orgUnits, nowMs });
     const list = async (isWhole: boolean): Promise<Listed> => {
       const selection = {
-        ...{ sinceMs: isWhole ? 0 : nowMs - 25 * hourMs, runId: 'one', nights, night: 3, isWhole },
+        sinceMs: isWhole ? 0 : nowMs - 25 * hourMs,
+        runId: 'one',
+        nights,
+        night: 3,
+        isWhole,
         share: isWhole ? 1 : 30_000 / 9_000_000,
       };
       Object.assign(ledger.scanned, { pages: 0, bytes: 0 });
@@ -58,8 +62,11 @@ test.skipIf(process.platform !== 'linux')(
       const { stdout } = await promisify(execFile)(
         process.execPath,
         [
-          ...['--max-semi-space-size=8', join(import.meta.dirname, 'list-once.ts')],
-          ...[folder, ledger.url, JSON.stringify(selection)],
+          '--max-semi-space-size=8',
+          join(import.meta.dirname, 'list-once.ts'),
+          folder,
+          ledger.url,
+          JSON.stringify(selection),
         ],
         { env: { ...process.env, TMPDIR: temporary } },
       );
@@ -79,7 +86,9 @@ test.skipIf(process.platform !== 'linux')(
       expect(writes).toBe(counts.recent + counts.sample + counts.slice + counts.snapshot);
       const all = await list(true);
       expect(all).toMatchObject({
-        ...{ entries: items, unknown: 0, writes: items + orgUnits * enrolledEach },
+        entries: items,
+        unknown: 0,
+        writes: items + orgUnits * enrolledEach,
         counts: { recent: items, snapshot: orgUnits * enrolledEach },
       });
     } finally {

@@ -98,7 +98,9 @@ describe('with a snapshot of the SIS', () => {
 
     test('it names who is enrolled there and not here, and the other way round', () => {
       expect(found(plain)).toEqual([
-        ...['different 10001 snapshot', 'extra 10003 snapshot', 'missing 10002 snapshot'],
+        'different 10001 snapshot',
+        'extra 10003 snapshot',
+        'missing 10002 snapshot',
       ]);
       expect(report).toMatchObject({ snapshots: [tableId, id], entries: 8, findings: 5 });
     });

@@ -73,7 +73,10 @@ let asked: unknown[] = [];
 const hasMoved = (): Error => new MessageFailure('ambiguous-id', safe`It has moved`);
 let refusal = hasMoved;
 const reading = (sets: SetEngine, folder: string): Omit<ExportsQuery, 'functions' | 'insert'> => ({
-  ...{ sets, folder, store: bucket.store, platform: {} as Platform },
+  sets,
+  folder,
+  store: bucket.store,
+  platform: {} as Platform,
   crosswalk: {
     platformIds: async ([sisId], { orgUnitId, platform }) => {
       asked.push({ ...sisId, orgUnitId, platform });
@@ -181,7 +184,8 @@ describe('a name of the SIS', () => {
     const row = (COURSE: string, LOGIN: string) => ({ COURSE, LOGIN, ROLE: 'S', NEWS: '' });
     const table = [
       ...['BIO', 'GONE', 'TWO', 'BOTH', 'OLD', 'NEW'].map((code) => row(code, 'ada')),
-      ...[row('BIO', 'nobody'), ...signs.map((name) => row(quoting, name))],
+      row('BIO', 'nobody'),
+      ...signs.map((name) => row(quoting, name)),
     ];
     await drop('snapshots/one.csv', csvOf(columns, table));
   });
@@ -218,7 +222,9 @@ describe('a name of the SIS', () => {
       [2002, 301],
     ]);
     const code = {
-      ...{ field: 'orgUnitCode', platformField: 'orgUnitId', orgUnitId: undefined },
+      field: 'orgUnitCode',
+      platformField: 'orgUnitId',
+      orgUnitId: undefined,
       platform: expect.any(Object),
     };
     for (const value of ['OLD', 'NEW']) expect(asked).toContainEqual({ ...code, value });

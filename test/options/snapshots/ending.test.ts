@@ -13,7 +13,8 @@ afterAll(removeTemporaryFolders);
 
 const who = { orgUnitCode: 'COURSE', userName: 'LOGIN' };
 const enrolling = {
-  ...{ function: 'enrollment-create', key: ['COURSE', 'LOGIN'] },
+  function: 'enrollment-create',
+  key: ['COURSE', 'LOGIN'],
   data: { ...who, roleId: { from: 'ROLE', values: { S: 110, T: 109 } } },
 };
 const removed = { function: 'enrollment-remove', data: who };

@@ -25,8 +25,11 @@ if (examined.is === 'to be sent') bucket.write(acceptedKey, JSON.stringify(exami
 const { user, system } = process.cpuUsage();
 process.stdout.write(
   JSON.stringify({
-    ...{ seconds, cpuSeconds: (user + system) / 1e6, peakMb: peakBytes() / 1024 ** 2 },
+    seconds,
+    cpuSeconds: (user + system) / 1e6,
+    peakMb: peakBytes() / 1024 ** 2,
     ...(examined.is === 'over' && { message: examined.message }),
-    ...{ id: examined.id, record: bucket.json(recordKey(examined.id ?? '')) },
+    id: examined.id,
+    record: bucket.json(recordKey(examined.id ?? '')),
   }),
 );

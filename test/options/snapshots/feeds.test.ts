@@ -74,8 +74,10 @@ describe('a feed', () => {
     expect(platform.all()).toEqual(['2601 101 110', '2601 102 110', '2601 103 110']);
     const accepted = await bucket.store.keysUnder('snapshot-records/accepted/');
     expect(accepted.map((key) => key.replace('snapshot-records/', ''))).toEqual([
-      ...['accepted/north%2Ft.csv.json', 'accepted/north.zip.json'],
-      ...['accepted/south%2Ft.csv.json', 'accepted/south.zip.json'],
+      'accepted/north%2Ft.csv.json',
+      'accepted/north.zip.json',
+      'accepted/south%2Ft.csv.json',
+      'accepted/south.zip.json',
     ]);
   });
 });

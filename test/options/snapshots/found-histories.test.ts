@@ -221,7 +221,8 @@ test('what was sent by a new user name is not replaced by a role that stays for 
   bucket.write('snapshot-mapping.json', mapping(enrolling()));
   const exported = (name: string, role: string) =>
     zip({
-      ...{ users: users('ada').map((user) => ({ ...user, username: name })), classes: classes('BIO') },
+      users: users('ada').map((user) => ({ ...user, username: name })),
+      classes: classes('BIO'),
       enrollments: enrollments(`BIO ada ${role}`),
     });
   await put('export.zip', await exported('ada', 'teacher'));
@@ -304,7 +305,8 @@ test('a user name that passes to somebody else, and back before the crosswalk kn
       users: users('ada', 'ben')
         .slice(0, names.length)
         .map((user, place) => ({ ...user, username: names[place] ?? '' })),
-      ...{ classes: classes('BIO'), enrollments: enrollments(...rows) },
+      classes: classes('BIO'),
+      enrollments: enrollments(...rows),
     });
   const passed = () => exported(['ada2', 'ada'], 'BIO ada teacher', 'BIO ben student');
   await put('export.zip', await exported(['ada'], 'BIO ada teacher'));
@@ -329,7 +331,8 @@ test('a user name that passes on twice before the crosswalk knew it stands for n
     const all = ['ada', 'ben', 'cleo'].slice(0, names.length);
     return zip({
       users: users(...all).map((user, place) => ({ ...user, username: names[place] ?? '' })),
-      ...{ classes: classes('BIO'), enrollments: enrollments(...all.map((name) => `BIO ${name} student`)) },
+      classes: classes('BIO'),
+      enrollments: enrollments(...all.map((name) => `BIO ${name} student`)),
     });
   };
   await put('export.zip', await exported('ada', 'ben'));
@@ -351,7 +354,8 @@ test('a withdrawal by a name that nobody knew yet, and that is taken back, does 
   const exported = (name: string) =>
     zip({
       users: users('ada').map((user) => ({ ...user, username: name })),
-      ...{ classes: classes('BIO'), enrollments: enrollments('BIO ada teacher') },
+      classes: classes('BIO'),
+      enrollments: enrollments('BIO ada teacher'),
     });
   const drops = (...rows: string[]) => table(['COURSE', 'LOGIN'], ...rows);
   await put('export.zip', await exported('ada'));
@@ -374,7 +378,8 @@ test('a row of a table whose user has somebody else’s former name holds what t
   const exported = (...names: string[]) =>
     zip({
       users: users('ada', 'ben').map((user, place) => ({ ...user, username: names[place] ?? '' })),
-      ...{ classes: classes('BIO'), enrollments: [] },
+      classes: classes('BIO'),
+      enrollments: [],
     });
   await put('export.zip', await exported('ada', 'ben'));
   await put('instructors.csv', roster('BIO ada T'));
@@ -408,7 +413,8 @@ test('what was sent by a name that nobody ever knew is what the record’s new n
   const exported = (name: string, ...more: string[]) =>
     zip({
       users: users('ada', 'ben').map((user, place) => (place === 0 ? { ...user, username: name } : user)),
-      ...{ classes: classes('BIO'), enrollments: enrollments('BIO ada student', ...more) },
+      classes: classes('BIO'),
+      enrollments: enrollments('BIO ada student', ...more),
     });
   await put('export.zip', await exported('typo'));
   const renamed = await put('export.zip', await exported('ada'));
@@ -438,8 +444,11 @@ test('who has two rows in a table by a new user name stays enrolled, though the 
 
 describe('two files give one grade', () => {
   const data = {
-    ...{ orgUnitCode: 'COURSE', gradeObjectName: 'ITEM', userName: 'LOGIN' },
-    ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'SCORE' },
+    orgUnitCode: 'COURSE',
+    gradeObjectName: 'ITEM',
+    userName: 'LOGIN',
+    'grade.type': { value: 'numeric' },
+    'grade.points': 'SCORE',
   };
   const grading = { function: 'grade-push', key: ['COURSE', 'ITEM', 'LOGIN'], data };
   const scores = (...rows: string[]): string => table(['COURSE', 'ITEM', 'LOGIN', 'SCORE', 'AT'], ...rows);
@@ -603,7 +612,9 @@ describe('two files give one grade', () => {
         } else expect(gone.reasons).toEqual([]);
         expect(gone.bodies.map(({ data }) => data)).toEqual([
           {
-            ...{ orgUnitId: 2601, gradeObjectName: 'Quiz', userId: 101 },
+            orgUnitId: 2601,
+            gradeObjectName: 'Quiz',
+            userId: 101,
             grade: { type: 'numeric', points: 18, outOf: 20 },
           },
         ]);
@@ -625,7 +636,10 @@ describe('two files give one grade', () => {
             : await put('export.zip', await withoutResults(), approved);
         expect(gone.bodies.map(({ data }) => data)).toEqual([
           {
-            ...{ orgUnitId: 2601, gradeObjectName: 'Quiz', userId: 101, privateComments: 'kept by the lab' },
+            orgUnitId: 2601,
+            gradeObjectName: 'Quiz',
+            userId: 101,
+            privateComments: 'kept by the lab',
             grade: { type: 'numeric', points: 3 },
           },
         ]);
@@ -821,7 +835,8 @@ describe('the reason about names that moved counts', () => {
     crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
     crosswalk.fill('userName', people);
     const rows = {
-      ...{ lineItems: lineItems('BIO Quiz'), enrollments: enrollments('BIO ada', 'ART ben') },
+      lineItems: lineItems('BIO Quiz'),
+      enrollments: enrollments('BIO ada', 'ART ben'),
       results: results('BIO Quiz ada 18'),
     };
     await put('export.zip', await zip({ ...sis, ...rows }));
@@ -1051,7 +1066,8 @@ describe('a row that ends an enrollment', () => {
 
   test('by the id of an org unit ends it in all of its sections', async () => {
     const message = removing({
-      ...{ key: ['OU', 'LOGIN'], time: 'AT' },
+      key: ['OU', 'LOGIN'],
+      time: 'AT',
       data: { orgUnitId: 'OU', userName: 'LOGIN' },
     });
     const content = table(['OU', 'LOGIN', 'AT'], `2601 ada ${at(-1)}`);

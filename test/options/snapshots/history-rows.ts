@@ -15,8 +15,11 @@ export const enrollments = (...rows: string[]): Rows =>
   rows.map((row) => {
     const [code = '', user = '', role = 'student', dateLastModified = ''] = row.split(' ');
     return {
-      ...{ sourcedId: `e-${code}-${user}`, classSourcedId: `c-${code}`, userSourcedId: `u-${user}` },
-      ...{ role, dateLastModified },
+      sourcedId: `e-${code}-${user}`,
+      classSourcedId: `c-${code}`,
+      userSourcedId: `u-${user}`,
+      role,
+      dateLastModified,
     };
   });
 export const lineItems = (...items: string[]): Rows =>
@@ -29,8 +32,12 @@ export const results = (...rows: string[]): Rows =>
   rows.map((row) => {
     const [code = '', title = '', user = '', score = '', dateLastModified = at(0)] = row.split(' ');
     return {
-      ...{ sourcedId: `r-${code}-${title}-${user}`, lineItemSourcedId: `l-${code}-${title}` },
-      ...{ studentSourcedId: `u-${user}`, scoreStatus: 'fully graded', score, dateLastModified },
+      sourcedId: `r-${code}-${title}-${user}`,
+      lineItemSourcedId: `l-${code}-${title}`,
+      studentSourcedId: `u-${user}`,
+      scoreStatus: 'fully graded',
+      score,
+      dateLastModified,
     };
   });
 
@@ -41,13 +48,16 @@ export const deltaOf = (sis: Sis): Promise<Buffer> =>
 
 export const who = { orgUnitCode: 'COURSE', userName: 'LOGIN' };
 export const enrolling = (more: object = {}) => ({
-  ...{ function: 'enrollment-create', key: ['COURSE', 'LOGIN'] },
+  function: 'enrollment-create',
+  key: ['COURSE', 'LOGIN'],
   data: { ...who, roleId: { from: 'ROLE', values: { S: 110, T: 109 } } },
   removed: { function: 'enrollment-remove', data: who },
   ...more,
 });
 export const removing = (more: object = {}) => ({
-  ...{ function: 'enrollment-remove', key: ['COURSE', 'LOGIN'], data: who },
+  function: 'enrollment-remove',
+  key: ['COURSE', 'LOGIN'],
+  data: who,
   ...more,
 });
 export const mapping = (...messages: object[]): string => JSON.stringify({ messages });

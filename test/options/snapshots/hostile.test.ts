@@ -24,7 +24,11 @@ const atMostMb = 900;
 const examined = async (folder: string, file: string): Promise<Examined> => {
   const script = join(import.meta.dirname, 'examine-once.ts');
   const { stdout } = await promisify(execFile)(process.execPath, [
-    ...['--max-semi-space-size=8', script, folder, file, String(Date.UTC(2026, 9))],
+    '--max-semi-space-size=8',
+    script,
+    folder,
+    file,
+    String(Date.UTC(2026, 9)),
   ]);
   return JSON.parse(stdout);
 };

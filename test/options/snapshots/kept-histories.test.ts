@@ -271,8 +271,12 @@ describe('a user name passes to another record of the same person', () => {
   });
   const names = [{ name: 'smith', userId: 101, record: 'u-ada2' }];
   const ofAda = {
-    ...{ ...names[0], former: 'u-ada', sinceMs: dropMs(2) },
-    ...{ enrollments: 2, results: 1, courses: ['ART', 'BIO'] },
+    ...names[0],
+    former: 'u-ada',
+    sinceMs: dropMs(2),
+    enrollments: 2,
+    results: 1,
+    courses: ['ART', 'BIO'],
   };
   const newUniversity = async () => {
     const stage = newStage();
@@ -354,7 +358,8 @@ test('a course is copied to a new org unit: after the move is accepted, and a pe
   // One registers while the move is open: nothing else changes.
   crosswalk.fill('orgUnitCode', { 'MATH-101': 2002, BIO: 2601 });
   const joined = {
-    ...{ users: users(...names, 'newcomer'), results: rows.results },
+    users: users(...names, 'newcomer'),
+    results: rows.results,
     enrollments: [...rows.enrollments, ...enrollments('MATH-101 newcomer')],
   };
   const open = await put('export.zip', await zip({ ...sis, ...joined }), { isApproved: true });

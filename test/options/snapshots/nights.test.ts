@@ -33,7 +33,10 @@ const dataOf = (bodies: Body[]) => bodies.map(({ type, data }) => [type.split('.
 
 const renamedItems = (titles: Record<string, string>, points: Record<string, string> = {}): Sis => ({
   lineItems: Object.entries(titles).map(([sourcedId, title]) => ({
-    ...{ sourcedId, title, classSourcedId: 'c-bio', resultValueMax: '20' },
+    sourcedId,
+    title,
+    classSourcedId: 'c-bio',
+    resultValueMax: '20',
   })),
   results: Object.entries(points).map(([item, score]) => result(item.slice(2), 'ada', score)),
 });
@@ -42,7 +45,7 @@ const titled = (bodies: Body[]) =>
   bodies
     .filter(({ type }) => type.includes('grade'))
     .map(({ type, data: { gradeObjectName, gradeObjectFormerNames, name, grade } }) => ({
-      ...{ [type.split('.')[1] ?? '']: gradeObjectName ?? name },
+      [type.split('.')[1] ?? '']: gradeObjectName ?? name,
       ...(gradeObjectFormerNames !== undefined && { formerly: gradeObjectFormerNames }),
       ...(gradeObjectName !== undefined && name !== undefined && { name }),
       ...(grade !== undefined && { points: (grade as { points: number }).points }),
@@ -86,7 +89,8 @@ const bulks: University[] = [
       const enrollments = [...sis.enrollments, enrollment('bio', 'ada-2'), enrollment('art', 'ada-2')];
       const left = enrollments.filter(({ userSourcedId }) => userSourcedId !== 'u-ada');
       return {
-        ...{ 2: { users, enrollments }, 3: { users, enrollments: left } },
+        2: { users, enrollments },
+        3: { users, enrollments: left },
         41: { users: without(users, 'u-ada'), enrollments: left },
       };
     },
@@ -155,7 +159,9 @@ const bulks: University[] = [
     exports: ({ enrollments }) => ({
       2: {
         enrollments: changed(enrollments, 'e-bio-ada', {
-          ...{ sourcedId: 'e-9', classSourcedId: 'c-bio ', userSourcedId: 'U-ADA' },
+          sourcedId: 'e-9',
+          classSourcedId: 'c-bio ',
+          userSourcedId: 'U-ADA',
         }),
       },
       // It is there still, and hides nobody else who goes.
@@ -246,7 +252,8 @@ const bulks: University[] = [
       });
       const users = [...changed(sis.users, 'u-ada', deleted), { sourcedId: 'u-ada-2', username: 'ada' }];
       return {
-        ...{ 1: scored('ada', '10', '01'), 2: { users, ...scored('ada-2', '19', '20') } },
+        1: scored('ada', '10', '01'),
+        2: { users, ...scored('ada-2', '19', '20') },
         3: { users: sis.users, ...scored('ada', '10', '01') },
       };
     },
@@ -335,8 +342,10 @@ const bulks: University[] = [
       const ada = result('essay', 'ada', '5');
       const renamed = changed(users, 'u-ben', { username: 'benjamin' });
       return {
-        ...{ 2: { results: [ada] }, 3: { users: renamed, results: [ada, result('essay', 'ben', '3')] } },
-        ...{ 41: { results: [ada] }, 44: { results: [ada, result('essay', 'ben', '4')] } },
+        2: { results: [ada] },
+        3: { users: renamed, results: [ada, result('essay', 'ben', '3')] },
+        41: { results: [ada] },
+        44: { results: [ada, result('essay', 'ben', '4')] },
       };
     },
     expected: ({ bodies }) => {
@@ -509,8 +518,11 @@ const titles: University[] = [
         [
           'grade-object-update',
           {
-            ...{ ...essay, gradeObjectName: 'Old essay', gradeObjectFormerNames: ['Essay'] },
-            ...{ type: 'numeric', name: 'Old essay' },
+            ...essay,
+            gradeObjectName: 'Old essay',
+            gradeObjectFormerNames: ['Essay'],
+            type: 'numeric',
+            name: 'Old essay',
           },
         ],
       ]);
@@ -524,7 +536,10 @@ const titles: University[] = [
 ];
 
 const item = (id: string, title: string, course = 'bio', resultValueMax = '20') => ({
-  ...{ sourcedId: `l-${id}`, title, classSourcedId: `c-${course}`, resultValueMax },
+  sourcedId: `l-${id}`,
+  title,
+  classSourcedId: `c-${course}`,
+  resultValueMax,
 });
 const gradesIn = (held: string[]): string[] => held.filter((each) => each.includes('/'));
 /** What is sent of line items, as `create BIO-101/Essay`, `update BIO-101/Essay to {"maxPoints":40}`. */
@@ -549,7 +564,10 @@ const objects: University[] = [
       );
       const results = [result('essay', 'ada', '17')];
       const placed = (...where: [title: string, course?: string]): Sis => ({
-        ...{ users, enrollments, results, lineItems: [item('essay', ...where)] },
+        users,
+        enrollments,
+        results,
+        lineItems: [item('essay', ...where)],
       });
       return {
         1: { lineItems: [item('essay', 'Essay')], results },
@@ -584,7 +602,9 @@ const objects: University[] = [
     expected: ({ bodies, sent, held }) => {
       expect(itemsIn(bodies(3))).toEqual(['create BIO-2025/Essay']);
       expect(gradesIn(held(3))).toEqual([
-        ...['BIO-101/Essay ada 17', 'BIO-101/Essay cleo 8', 'BIO-2025/Essay ada 17'],
+        'BIO-101/Essay ada 17',
+        'BIO-101/Essay cleo 8',
+        'BIO-2025/Essay ada 17',
       ]);
       expect(sent(3).filter((each) => each.startsWith('grade-push'))).toHaveLength(2);
       expect(sent(41)).toEqual([]);
@@ -607,7 +627,10 @@ const objects: University[] = [
       ]);
       expect([sent(2), refused(3), itemsIn(bodies(3))]).toEqual([[], [], []]);
       expect(gradesIn(held(3))).toEqual([
-        ...['BIO-101/HW1 ada 9', 'BIO-101/HW1 cleo 3', 'BIO-101/HW2 ada 5', 'BIO-101/HW2 cleo 3'],
+        'BIO-101/HW1 ada 9',
+        'BIO-101/HW1 cleo 3',
+        'BIO-101/HW2 ada 5',
+        'BIO-101/HW2 cleo 3',
       ]);
       expect(sent(41)).toEqual([]);
     },
@@ -621,7 +644,8 @@ const objects: University[] = [
     expected: ({ sent, refused }) => {
       expect(refused(3)).toEqual([
         expect.stringMatching(/^lineItems title data\.name/),
-        ...[keepsTitle, keepsTitle],
+        keepsTitle,
+        keepsTitle,
       ]);
       expect(sent(3)).toEqual([]);
     },
@@ -678,8 +702,10 @@ const changes: University[] = [
         [
           'grade-push',
           {
-            ...{ ...essay, userName: 'benjamin' },
-            ...{ grade: { type: 'numeric', points: 0, outOf: 20 }, comments: 'See me' },
+            ...essay,
+            userName: 'benjamin',
+            grade: { type: 'numeric', points: 0, outOf: 20 },
+            comments: 'See me',
           },
         ],
       ]),
@@ -865,10 +891,7 @@ const stillRefused: University[] = [
     title: 'that brings a grade before its line item has the grade once a delta brings it again',
     exports: () => {
       const results = [{ ...result('new', 'ada', '5'), ...active }];
-      return {
-        ...{ 5: { results }, 6: { lineItems: [{ ...item('new', 'New'), ...active }] } },
-        7: { results },
-      };
+      return { 5: { results }, 6: { lineItems: [{ ...item('new', 'New'), ...active }] }, 7: { results } };
     },
     expected: ({ sent, held, refused }) => {
       expect(refused(5)).toEqual(['results lineItemSourcedId names no line item that can be used']);
@@ -881,7 +904,8 @@ const stillRefused: University[] = [
     exports: () => {
       const lineItems = [{ ...item('new', 'New', 'new'), ...active }];
       return {
-        ...{ 5: { lineItems }, 7: { lineItems } },
+        5: { lineItems },
+        7: { lineItems },
         6: { classes: [{ sourcedId: 'c-new', classCode: 'NEW', ...active }] },
       };
     },
@@ -1147,8 +1171,12 @@ test('how many are missing, but are not removed as refused rows may be about the
   const unusable =
     '"enrollments.csv","","","rows of 4:c-bio that this delta does not have, and that cannot be used now: 4. What was accepted of them stays. The reason: names no row of classes.csv"';
   const expected = (enrollments: [number, number], items: number, results: [number, number]) => [
-    ...[missing('enrollments', enrollments[0]), unusable, still('enrollments', enrollments[1])],
-    ...[still('lineItems', items), missing('results', results[0]), still('results', results[1])],
+    missing('enrollments', enrollments[0]),
+    unusable,
+    still('enrollments', enrollments[1]),
+    still('lineItems', items),
+    missing('results', results[0]),
+    still('results', results[1]),
   ];
   expect([5, 6, 7].map(told)).toEqual([
     expected([3, 8], 4, [2, 9]),

@@ -45,8 +45,11 @@ describe('a package as others write it', () => {
   test('has a byte-order mark, TRUE, no status, and full times for dates, as PowerSchool may write', () => {
     expect(dropped.sent).toEqual(sentOfStandard);
     expect(dropped.record.rows).toEqual({
-      ...{ 'classes.csv': { read: 2 }, 'users.csv': { read: 2 }, 'lineItems.csv': { sent: 1 } },
-      ...{ 'enrollments.csv': { sent: 2 }, 'results.csv': { sent: 1 } },
+      'classes.csv': { read: 2 },
+      'users.csv': { read: 2 },
+      'lineItems.csv': { sent: 1 },
+      'enrollments.csv': { sent: 2 },
+      'results.csv': { sent: 1 },
     });
   });
   test('has names of columns and files that break out of no statement', () => {
@@ -97,7 +100,9 @@ describe('a package as others write it', () => {
     expect(sent).toEqual([ofArt, code].flatMap((each) => [`${each} Iu-1x 110`, `${each} Iu-2x 109`]));
     expect(report).toEqual([]);
     expect(record.rows).toMatchObject({
-      ...{ 'classes.csv': { read: 3, withoutName: 1 }, 'courses.csv': { read: 2 }, 'orgs.csv': { read: 1 } },
+      'classes.csv': { read: 3, withoutName: 1 },
+      'courses.csv': { read: 2 },
+      'orgs.csv': { read: 1 },
       'academicSessions.csv': { read: 1 },
     });
   });
@@ -155,7 +160,8 @@ describe('a package as others write it', () => {
       const content = standardTables('bulk');
       const enrollments = (content.enrollments ?? []).map((row) => ({
         ...row,
-        ...{ beginDate: begin, endDate: end },
+        beginDate: begin,
+        endDate: end,
       }));
       const more = { ...enrollments[0], sourcedId: 'e-3', classSourcedId: 'c-2', beginDate: third };
       return filesOf(
@@ -228,12 +234,16 @@ describe('a package as others write it', () => {
       /"score","has a comma\. If that is a decimal comma, set ""decimal"": "",""/,
     );
     set({
-      ...{ cells: { strip: ['formula'], decimal: ',' }, orgUnitCode: { from: '{classCode}', case: 'lower' } },
+      cells: { strip: ['formula'], decimal: ',' },
+      orgUnitCode: { from: '{classCode}', case: 'lower' },
       user: { field: 'userName', column: 'username', strip: ['hash'], case: 'lower' },
     });
     const read = await drop(content);
     expect(read.sent.filter((each) => !each.startsWith('no '))).toEqual([
-      ...['bio Essay 20', 'bio Essay ada 17.5', 'bio ada 110', 'bio tess 109'],
+      'bio Essay 20',
+      'bio Essay ada 17.5',
+      'bio ada 110',
+      'bio tess 109',
     ]);
   });
 });
@@ -416,7 +426,8 @@ test('a row that names a refused one is counted under that reason, and titles ma
     'users.csv': files['users.csv']?.replace(/^.*\bada\b.*$/m, '$&,more') ?? '',
   });
   expect(refused.record.rows).toMatchObject({
-    ...{ 'lineItems.csv': { refused: 3 }, 'results.csv': { refusedWith: 1 } },
+    'lineItems.csv': { refused: 3 },
+    'results.csv': { refusedWith: 1 },
     'enrollments.csv': { sent: 1, refusedWith: 1 },
   });
   expect(refused.report.filter((row) => /^"(enrollments|results)/.test(row))).toEqual([
@@ -488,39 +499,29 @@ const randomRows = (random: Random, mode: Mode): Record<TableName, Rows> => {
       status: status(),
     })),
     lineItems: some((at) => ({
-      ...{
-        sourcedId: random.one([`l${at}`, id('l')]),
-        title: random.one([`T${at}`, id('T'), '', 'a/b']),
-        classSourcedId: id('c'),
-        status: status(),
-      },
+      sourcedId: random.one([`l${at}`, id('l')]),
+      title: random.one([`T${at}`, id('T'), '', 'a/b']),
+      classSourcedId: id('c'),
+      status: status(),
       resultValueMax: random.one(['10', '10', '20', '', 'x']),
     })),
     enrollments: some((at) => ({
-      ...{
-        sourcedId: random.one([`e${at}`, id('e'), '']),
-        classSourcedId: id('c'),
-        userSourcedId: id('u'),
-        status: mode === 'bulk' ? random.one(['', '', status()]) : status(),
-      },
-      ...{
-        role: random.one(['student', 'student', 'teacher', 'Guest', '']),
-        beginDate: day(),
-        endDate: day(),
-      },
+      sourcedId: random.one([`e${at}`, id('e'), '']),
+      classSourcedId: id('c'),
+      userSourcedId: id('u'),
+      status: mode === 'bulk' ? random.one(['', '', status()]) : status(),
+      role: random.one(['student', 'student', 'teacher', 'Guest', '']),
+      beginDate: day(),
+      endDate: day(),
     })),
     results: some(() => ({
-      ...{
-        lineItemSourcedId: id('l'),
-        studentSourcedId: id('u'),
-        status: status(),
-        score: random.one(['1', '2', '', 'x']),
-        textScore: '',
-      },
-      ...{
-        scoreStatus: random.one(['fully graded', 'Fully Graded', 'submitted', 'new']),
-        dateLastModified: random.one(['', '2026-10-01', '2026-10-01T10:00:00Z', '2026-10-02T10:00:00', 'x']),
-      },
+      lineItemSourcedId: id('l'),
+      studentSourcedId: id('u'),
+      status: status(),
+      score: random.one(['1', '2', '', 'x']),
+      textScore: '',
+      scoreStatus: random.one(['fully graded', 'Fully Graded', 'submitted', 'new']),
+      dateLastModified: random.one(['', '2026-10-01', '2026-10-01T10:00:00Z', '2026-10-02T10:00:00', 'x']),
     })),
   };
 };

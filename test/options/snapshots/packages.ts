@@ -20,8 +20,11 @@ export const tableNames = Object.keys(tables) as TableName[];
 /** What only one of the versions has, or where they differ. */
 const ofVersion = {
   '1.1': {
-    ...{ classes: '', enrollments: '', users: 'orgSourcedIds* role*' },
-    ...{ lineItems: 'gradingPeriodSourcedId* resultValueMax*', results: 'score*' },
+    classes: '',
+    enrollments: '',
+    users: 'orgSourcedIds* role*',
+    lineItems: 'gradingPeriodSourcedId* resultValueMax*',
+    results: 'score*',
   },
   '1.2': {
     classes: '',
@@ -135,7 +138,10 @@ export const newImporter = (settings: object = {}) => {
     night += 1;
     const key = 'snapshots/export.zip';
     const { examined, record, report, bodies } = await importDropped(bucket, {
-      ...{ key, content, droppedMs: dropMs(night), isApproved: true },
+      key,
+      content,
+      droppedMs: dropMs(night),
+      isApproved: true,
     });
     const refusal = examined.is === 'over' ? examined.message : '';
     return { refusal, record: record(), report, sent: bodies.map(told).sort() };

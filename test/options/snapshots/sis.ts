@@ -31,19 +31,34 @@ export const columns: Record<keyof Sis, string[]> = {
     'resultValueMax',
   ],
   enrollments: [
-    ...['sourcedId', 'status', 'dateLastModified', 'classSourcedId', 'userSourcedId', 'role'],
-    ...['beginDate', 'endDate'],
+    'sourcedId',
+    'status',
+    'dateLastModified',
+    'classSourcedId',
+    'userSourcedId',
+    'role',
+    'beginDate',
+    'endDate',
   ],
   results: [
-    ...['sourcedId', 'status', 'dateLastModified', 'lineItemSourcedId', 'studentSourcedId'],
-    ...['scoreStatus', 'score', 'textScore', 'comment'],
+    'sourcedId',
+    'status',
+    'dateLastModified',
+    'lineItemSourcedId',
+    'studentSourcedId',
+    'scoreStatus',
+    'score',
+    'textScore',
+    'comment',
   ],
 };
 
 /** A small university: two courses, three students and a teacher. */
 export const smallSis = (): Required<Sis> => ({
   users: ['ada', 'ben', 'cleo', 'tess'].map((name) => ({
-    ...{ sourcedId: `u-${name}`, username: name, identifier: `id-${name}` },
+    sourcedId: `u-${name}`,
+    username: name,
+    identifier: `id-${name}`,
   })),
   classes: [
     { sourcedId: 'c-bio', title: 'Biology', classCode: 'BIO-101' },
@@ -62,13 +77,21 @@ export const smallSis = (): Required<Sis> => ({
 });
 
 export const enrollment = (course: string, user: string, more: Record<string, string> = {}) => ({
-  ...{ sourcedId: `e-${course}-${user}`, classSourcedId: `c-${course}`, userSourcedId: `u-${user}` },
-  ...{ role: 'student', ...more },
+  sourcedId: `e-${course}-${user}`,
+  classSourcedId: `c-${course}`,
+  userSourcedId: `u-${user}`,
+  role: 'student',
+  ...more,
 });
 
 export const result = (item: string, user: string, score: string, more: Record<string, string> = {}) => ({
-  ...{ sourcedId: `r-${item}-${user}`, lineItemSourcedId: `l-${item}`, studentSourcedId: `u-${user}` },
-  ...{ scoreStatus: 'fully graded', score, dateLastModified: '2026-01-31T09:30:00.000Z', ...more },
+  sourcedId: `r-${item}-${user}`,
+  lineItemSourcedId: `l-${item}`,
+  studentSourcedId: `u-${user}`,
+  scoreStatus: 'fully graded',
+  score,
+  dateLastModified: '2026-01-31T09:30:00.000Z',
+  ...more,
 });
 
 /** The same rows, but for one. */

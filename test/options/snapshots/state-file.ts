@@ -42,7 +42,10 @@ export const enrollmentRows = ({
   userId,
 }: Enrolled): StateRow[] => [
   {
-    ...{ kind: '2', a: orgUnitCode, b: userName, value: String(roleId) },
+    kind: '2',
+    a: orgUnitCode,
+    b: userName,
+    value: String(roleId),
     ...(orgUnitId !== undefined && { org_unit_id: String(orgUnitId) }),
     ...(userId !== undefined && { user_id: String(userId) }),
   },

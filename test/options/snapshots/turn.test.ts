@@ -55,7 +55,8 @@ const turns = (seconds: Record<string, number>) => {
   const running = Object.keys(seconds).map(arnOf);
   const comes = (name: string, sequencer?: string) =>
     isItsTurn(running, {
-      ...{ store: { ...store, find }, executionArn: arnOf(name) },
+      store: { ...store, find },
+      executionArn: arnOf(name),
       request: { key, versionId: name, sequencer },
     });
   return { store, running, comes };
@@ -79,7 +80,8 @@ describe('the turn of an import', () => {
     const asked: string[] = [];
     const comes = (name: string, file = key) =>
       isItsTurn(running, {
-        ...{ executionArn: arnOf(name), request: { key: file, versionId: name } },
+        executionArn: arnOf(name),
+        request: { key: file, versionId: name },
         store: {
           ...store,
           find: async () => ({
@@ -128,7 +130,9 @@ describe('the turn of an import', () => {
     await writeUnaccepted(store, arnOf('other'), { ...entry, execution: arnOf('other'), is: 'at work' });
     expect(await comes('one')).toBe(false);
     await writeUnaccepted(store, arnOf('other'), {
-      ...{ ...entry, execution: arnOf('other'), is: 'waiting' },
+      ...entry,
+      execution: arnOf('other'),
+      is: 'waiting',
       putAt: '2026-11-01T02:00:01.000Z',
     });
     expect([await comes('one'), await comes('other')]).toEqual([false, true]);
@@ -138,7 +142,12 @@ describe('the turn of an import', () => {
 describe('what was put and is not accepted', () => {
   const idOf = (day: number, content: string) => `202611${String(day).padStart(2, '0')}T020000Z-${content}`;
   const entryOf = (day: number, more: Partial<Unaccepted> = {}): Unaccepted => ({
-    ...{ execution: arnOf(`${day}`), key, etag: '', sizeBytes: 1, is: 'failed', seenAt: '' },
+    execution: arnOf(`${day}`),
+    key,
+    etag: '',
+    sizeBytes: 1,
+    is: 'failed',
+    seenAt: '',
     putAt: `2026-11-${String(day).padStart(2, '0')}T02:00:00.000Z`,
     id: idOf(day, `0000000${day}`),
     ...more,
@@ -149,8 +158,10 @@ describe('what was put and is not accepted', () => {
     return { store, write, json };
   };
   const order = {
-    ...{ id: idOf(9, '00000009'), feed: 'oneroster' },
-    ...{ putAt: '2026-11-09T02:00:00.000Z', isTrial: false },
+    id: idOf(9, '00000009'),
+    feed: 'oneroster',
+    putAt: '2026-11-09T02:00:00.000Z',
+    isTrial: false,
   };
 
   test('is missing in a later delta, however it ended; a table, what is accepted, and what came later are not', async () => {

@@ -114,8 +114,13 @@ const shown = ({ type, data: { orgUnitCode, gradeObjectName, userName, roleId, g
 };
 
 const ownColumns = [
-  ...['sourcedId', 'classSourcedId', 'userSourcedId', 'lineItemSourcedId', 'studentSourcedId'],
-  ...['username', 'classCode'],
+  'sourcedId',
+  'classSourcedId',
+  'userSourcedId',
+  'lineItemSourcedId',
+  'studentSourcedId',
+  'username',
+  'classCode',
 ];
 
 const marked = (row: Record<string, string>, mark: string): Record<string, string> =>

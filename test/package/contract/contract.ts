@@ -43,7 +43,9 @@ function schemaOf(integration: Integration<unknown>): Json {
   });
   const { properties } = schema as { properties: Record<string, Json> };
   return {
-    ...{ $schema, title: messageType(integration.name), ...schema },
+    $schema,
+    title: messageType(integration.name),
+    ...schema,
     properties: { ...properties, data: withBothForms(properties.data ?? {}) },
   };
 }

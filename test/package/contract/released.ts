@@ -207,7 +207,9 @@ function commandsIn(command: Command, words = command.name()): { [name: string]:
     takes: {
       short: each.short,
       value: each.required ? 'required' : each.optional ? 'optional' : 'none',
-      ...{ variadic: each.variadic, choices: each.argChoices, default: each.defaultValue },
+      variadic: each.variadic,
+      choices: each.argChoices,
+      default: each.defaultValue,
     },
   }));
   const all = [...argumentsOf, ...options];
@@ -226,19 +228,24 @@ export type Difference = { place: string; change: string; isBreaking: boolean };
 
 /** In a schema, what it no longer states lets more pass. */
 const constraints = new Set([
-  ...[
-    'required',
-    'enum',
-    'const',
-    'pattern',
-    'format',
-    'allOf',
-    'not',
-    'additionalProperties',
-    'propertyNames',
-  ],
-  ...['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'multipleOf'],
-  ...['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems'],
+  'required',
+  'enum',
+  'const',
+  'pattern',
+  'format',
+  'allOf',
+  'not',
+  'additionalProperties',
+  'propertyNames',
+  'minimum',
+  'exclusiveMinimum',
+  'minLength',
+  'minItems',
+  'multipleOf',
+  'maximum',
+  'exclusiveMaximum',
+  'maxLength',
+  'maxItems',
 ]);
 
 const isObject = (value: Json | undefined): value is { [name: string]: Json } =>
@@ -247,7 +254,9 @@ const isObject = (value: Json | undefined): value is { [name: string]: Json } =>
 /** What differs from the released description; what lets more pass, or is new, breaks nothing. */
 export function differences(before: Json, now: Json, path: readonly string[] = []): Difference[] {
   const found = (change: string, isBreaking: boolean, ...names: string[]): Difference => ({
-    ...{ place: [...path, ...names].join(' › '), change, isBreaking },
+    place: [...path, ...names].join(' › '),
+    change,
+    isBreaking,
   });
   const name = path.at(-1) ?? '';
   // A field may have the name of a constraint.

@@ -84,10 +84,15 @@ export async function deployLocally(
       return result;
     };
     stack.executions.mappings.add({
-      ...{ functionName, queueArn, batchSize },
+      functionName,
+      queueArn,
+      batchSize,
       start: () =>
         mapQueue({
-          ...{ sqs: stack.sqs, queueArn, batchSize, invoke },
+          sqs: stack.sqs,
+          queueArn,
+          batchSize,
+          invoke,
           queueUrl: stack.description.queues[name] ?? '',
           pollers: mapping.ScalingConfig.MaximumConcurrency,
           onError: () => {},

@@ -9,8 +9,12 @@ const { stack, controls, states, start, pass, send, mails, minutesOf } = onCallS
 );
 
 const grade = (userId: number, more: object = {}) => ({
-  ...{ orgUnitId: 2001, gradeObjectId: 5001, userId, grade: { type: 'numeric', points: 7 } },
-  ...{ comments: '', privateComments: '' },
+  orgUnitId: 2001,
+  gradeObjectId: 5001,
+  userId,
+  grade: { type: 'numeric', points: 7 },
+  comments: '',
+  privateComments: '',
   ...more,
 });
 const enrollment = (userId: number) => ({ orgUnitId: 2001, userId, roleId: 110 });
@@ -23,7 +27,8 @@ const lacksScope = {
   status: 403,
   body: {
     type: 'http://docs.example.org/res/apiprop.html#not-authorized',
-    ...{ title: 'Not Authorized', status: 403 },
+    title: 'Not Authorized',
+    status: 403,
     detail: 'Insufficient scope to call API. Required: grades:gradevalues:write',
   },
 };

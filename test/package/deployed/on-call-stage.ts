@@ -42,7 +42,8 @@ export function onCallStage(functions: readonly string[], beside: Record<string,
   };
   const counted = (metric: string, name: string): void =>
     states.write('AWS/Lambda', metric, {
-      ...{ value: 1, atMs: Date.now() },
+      value: 1,
+      atMs: Date.now(),
       FunctionName: `sis-relay-local-${name}`,
     });
 
@@ -74,7 +75,8 @@ export function onCallStage(functions: readonly string[], beside: Record<string,
       }),
     );
     states.write('AWS/SQS', 'ApproximateNumberOfMessagesVisible', {
-      ...{ value: Number(Attributes.ApproximateNumberOfMessages), atMs: Date.now() },
+      value: Number(Attributes.ApproximateNumberOfMessages),
+      atMs: Date.now(),
       QueueName: 'sis-relay-local-dead-letters',
     });
   };
@@ -151,8 +153,12 @@ export function onCallStage(functions: readonly string[], beside: Record<string,
             Entries: all.slice(at, at + 10).map((data, index) => {
               written += 1;
               const MessageBody = JSON.stringify({
-                ...{ specversion: '1.0', id: `on-call-${written}`, source: '/sis/test', data },
-                ...{ type: `sis.${name}.v1`, time: new Date(Date.now() + written).toISOString() },
+                specversion: '1.0',
+                id: `on-call-${written}`,
+                source: '/sis/test',
+                data,
+                type: `sis.${name}.v1`,
+                time: new Date(Date.now() + written).toISOString(),
               });
               return { Id: `${index}`, MessageBody };
             }),

@@ -68,7 +68,9 @@ test('a protected stage is not packaged without its file', async () => {
   await rm(file);
   const given = ['platformUrl=https://platform.university.edu', 'alarmEmail=operations@university.edu'];
   const packaging = serverless(project, [
-    ...['package', '--stage', 'prod'],
+    'package',
+    '--stage',
+    'prod',
     ...given.map((each) => `--param=${each}`),
   ]);
   await expect(packaging).rejects.toThrow('The stage prod is protected, and there is no stages/prod.yml');

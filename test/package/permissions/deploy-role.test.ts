@@ -24,8 +24,12 @@ const may = (action: string, resource: string, context: Record<string, string> =
 
 /** What gives a role rights, or somebody a role. */
 const giving = [
-  ...['CreateRole', 'PutRolePolicy', 'AttachRolePolicy', 'PutRolePermissionsBoundary'],
-  ...['DeleteRolePermissionsBoundary', 'UpdateAssumeRolePolicy'],
+  'CreateRole',
+  'PutRolePolicy',
+  'AttachRolePolicy',
+  'PutRolePermissionsBoundary',
+  'DeleteRolePermissionsBoundary',
+  'UpdateAssumeRolePolicy',
 ].map((action) => `iam:${action}`);
 
 test.each(giving)('who deploys may %s within the boundary alone, and of this stage', (action) => {

@@ -133,19 +133,23 @@ beforeAll(async () => {
     'sis-relay-local': { FilesBucket: bucket, PlatformUrl: stack.description.platform },
   });
   const environment = {
-    ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' },
-    ...{
-      AWS_ENDPOINT_URL: recorder.url,
-      AWS_ENDPOINT_URL_S3: recorder.url,
-      AWS_ENDPOINT_URL_SQS: recorder.url,
-    },
-    ...{ AWS_ENDPOINT_URL_CLOUDFORMATION: stacks.url, SIS_RELAY_STAGE: 'local' },
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ENDPOINT_URL: recorder.url,
+    AWS_ENDPOINT_URL_S3: recorder.url,
+    AWS_ENDPOINT_URL_SQS: recorder.url,
+    AWS_ENDPOINT_URL_CLOUDFORMATION: stacks.url,
+    SIS_RELAY_STAGE: 'local',
   };
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   await stack.s3.send(new CreateBucketCommand({ Bucket: bucket }));
   await controlsOf(stack.description).secret('sis-relay/local/service', {
-    ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
-    ...{ userId: '100', userKey: 'local-key-100' },
+    type: 'id-key',
+    appId: 'local-app',
+    appKey: 'local-app-key',
+    userId: '100',
+    userKey: 'local-key-100',
   });
   await writeFile(file, 'https://localhost/done?x_a=301&x_b=local-key-301');
   await writeFile(join(folder, 'a.csv'), 'ID\n1\n');
@@ -155,7 +159,9 @@ beforeAll(async () => {
   const at = new Date().toISOString();
   const failure = { kind: 'rejected' as const, message: 'a failure', remedy: 'none', function: 'grade-push' };
   const message = sqsMessageOf({
-    ...{ body: await example('grade-push'), replays: 0, attributes: {} },
+    body: await example('grade-push'),
+    replays: 0,
+    attributes: {},
     source: deployment.arnOf('gradepushQueue'),
     failure: { ...failure, attempts: 9, firstAt: at, lastAt: at },
   });
@@ -170,12 +176,15 @@ afterAll(async () => {
 
 const counts = { created: 0, updated: 0, removed: 9, unchanged: 1, refused: 0 };
 const waitingSnapshot: SnapshotRecord = {
-  ...{ id: snapshot, key: 'snapshots/a.zip', state: 'waiting-for-approval', counts, sent: 0, of: 9 },
-  ...{
-    byKind: { enrollments: counts },
-    droppedAt: '2026-11-23T02:00:00Z',
-    startedAt: '2026-11-23T02:00:01Z',
-  },
+  id: snapshot,
+  key: 'snapshots/a.zip',
+  state: 'waiting-for-approval',
+  counts,
+  sent: 0,
+  of: 9,
+  byKind: { enrollments: counts },
+  droppedAt: '2026-11-23T02:00:00Z',
+  startedAt: '2026-11-23T02:00:01Z',
   callbackId: 'a-callback',
 };
 

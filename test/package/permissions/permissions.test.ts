@@ -84,7 +84,9 @@ let changes: Awaited<ReturnType<typeof startChanges>>;
 beforeAll(async () => {
   changes = await startChanges();
   const settings = {
-    ...{ CHANGES_URL: changes.url, CHANGES_PRIVATE: 'true', CHANGES_SECRET: 'changes' },
+    CHANGES_URL: changes.url,
+    CHANGES_PRIVATE: 'true',
+    CHANGES_SECRET: 'changes',
     // Else nobody knows for hours what an id of the SIS stands for.
     WAIT_UNKNOWN_ID_HOURS: '0.0001',
   };
@@ -459,7 +461,8 @@ const unqueued: Record<string, { once(): Promise<void>; otherwise?(): Promise<vo
       await putObject('snapshot-mapping.json', JSON.stringify(mapping));
       await putObject('snapshots/all.csv', 'ID,NOTE\n1,\n');
       expect(await invoke('snapshot-import', { key: 'snapshots/all.csv' })).toMatchObject({
-        ...{ outcome: 'accepted', message: `${queued.length + 1} events were sent.` },
+        outcome: 'accepted',
+        message: `${queued.length + 1} events were sent.`,
       });
       // It lost a column: when somebody has approved it, it goes on in another invocation.
       await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -714,7 +717,9 @@ async function operate(): Promise<CallsOfVerbs> {
     'sis-relay-local': { FilesBucket: bucket(), PlatformUrl: deployed.stack.description.platform },
   });
   const environment = {
-    ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' },
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
     AWS_ENDPOINT_URL: recorder.url,
     AWS_ENDPOINT_URL_S3: recorder.url,
     AWS_ENDPOINT_URL_SQS: recorder.url,
@@ -724,8 +729,11 @@ async function operate(): Promise<CallsOfVerbs> {
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   const folder = temporaryFolder();
   await controlsOf(deployed.stack.description).secret('sis-relay/local/service', {
-    ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
-    ...{ userId: '100', userKey: 'local-key-100' },
+    type: 'id-key',
+    appId: 'local-app',
+    appKey: 'local-app-key',
+    userId: '100',
+    userKey: 'local-key-100',
   });
   let out = '';
   const print = (text: string) => {
@@ -864,8 +872,15 @@ async function putSnapshot(): Promise<string> {
   const executionArn = `arn:aws:lambda:us-east-1:000000000000:function:sis-relay-local-snapshot-import:1/durable-execution/a/b`;
   const counts = { created: 0, updated: 0, removed: 9, unchanged: 1, refused: 1 };
   const record: SnapshotRecord = {
-    ...{ id, key: 'snapshots/a.zip', state: 'waiting-for-approval', counts, byKind: {}, sent: 0, of: 9 },
-    ...{ droppedAt: '2026-11-23T02:00:00Z', startedAt: '2026-11-23T02:00:01Z' },
+    id,
+    key: 'snapshots/a.zip',
+    state: 'waiting-for-approval',
+    counts,
+    byKind: {},
+    sent: 0,
+    of: 9,
+    droppedAt: '2026-11-23T02:00:00Z',
+    startedAt: '2026-11-23T02:00:01Z',
     callbackId: Buffer.from(JSON.stringify({ executionArn })).toString('base64'),
   };
   await putObject(recordKey(id), JSON.stringify(record));

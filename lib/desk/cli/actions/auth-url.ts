@@ -14,7 +14,10 @@ export const authUrl = async (
   let entry: EntryProbe | undefined;
   let address: string | undefined;
   const stored = await authorizeUser(target, {
-    ...{ callback, appSecret, entryPath, audit },
+    callback,
+    appSecret,
+    entryPath,
+    audit,
     show: (found) => {
       entry = found;
       if (isJson) return;

@@ -27,7 +27,10 @@ export const checkMessage = async (
     same: __,
     ...checked
   } = await checkRows(rows(), {
-    ...{ integrationOf: integrationNamed, attributes: {}, signal, nowMs: Date.now() },
+    integrationOf: integrationNamed,
+    attributes: {},
+    signal,
+    nowMs: Date.now(),
     onProblems: (line, found) => {
       if (problems.length < maxProblems) problems.push(...found.map((each) => ({ line, ...each })));
     },

@@ -12,7 +12,10 @@ export const openConsole = async (
   { port, open, readOnly, idle }: Given,
 ): Promise<void> => {
   const { url, newUrl, ended } = await startConsole(target, {
-    ...{ port, readOnly, signal, idleMs: idle * 60_000 },
+    port,
+    readOnly,
+    signal,
+    idleMs: idle * 60_000,
     filtersFile: join(configFolder(), 'filters.json'),
     sentence,
     say: (line) => terminal.err(`${line}\n`),

@@ -35,7 +35,10 @@ export const doctor = async (
   if (isAws) terminal.err(`${plan}\n`);
   if (isAws && !(await context.agreed('Try them on AWS?'))) return finish(false);
   const found = await runDoctor(target, run, {
-    ...{ steps: chosen, signal, before, isAws },
+    steps: chosen,
+    signal,
+    before,
+    isAws,
     onStep: ({ id }) => terminal.line(`  ${id} …`),
   });
   if (file !== undefined) await writeNewFile(file, `${JSON.stringify(found, undefined, 2)}\n`);

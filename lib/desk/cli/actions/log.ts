@@ -11,9 +11,9 @@ export const log = async (
   const sinceMs = filter.since ?? Date.now() - 7 * dayMs;
   const read = await readAuditLog(target, { sinceMs, signal });
   const most = limit ?? (isJson ? Number.POSITIVE_INFINITY : 50);
-  const commands = read.commands.slice(0, most).map(({ meant, did, ...each }) => ({
-    ...{ ...each, letters: [...meant.union(did)] },
-  }));
+  const commands = read.commands
+    .slice(0, most)
+    .map(({ meant, did, ...each }) => ({ ...each, letters: [...meant.union(did)] }));
   print({ ...read, commands }, () => logView(read, most));
   finish(true);
 };

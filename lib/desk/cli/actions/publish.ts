@@ -22,8 +22,17 @@ export const publish = async (
   // Checked before anything is sent: a deployment may have no such table.
   const desk = wait === undefined ? undefined : deskOf(target);
   const published = await publishMessages(target, {
-    ...{ ...given, validOnly, mapping, input, dryRun, bulk, receipts: desk !== undefined, integrations },
-    ...{ audit, signal, onSent: progress('Sent') },
+    ...given,
+    validOnly,
+    mapping,
+    input,
+    dryRun,
+    bulk,
+    receipts: desk !== undefined,
+    integrations,
+    audit,
+    signal,
+    onSent: progress('Sent'),
   });
   const { valid, invalid, sent, messages } = published;
   print(published, () => publishedView(published, { dryRun }));
@@ -31,7 +40,8 @@ export const publish = async (
   let isDone = sent > 0 && sent === valid;
   if (desk && wait !== undefined && messages.length > 0) {
     const { unread, ...awaited } = await awaitOutcomes(desk, messages, {
-      ...{ waitSeconds: wait, signal },
+      waitSeconds: wait,
+      signal,
       onKnown: progress(`Waiting up to ${durationOf(wait)} for outcomes:`),
     });
     print(awaited, () => outcomesView({ unread, ...awaited }));

@@ -49,7 +49,10 @@ export type Terminal = {
 /** First words of the commands that a sentence may name. */
 const commands = new Set([
   ...Object.keys(roleOf).map((words) => words.replace(/ .*/, '')),
-  ...['check-message', 'scopes', 'console', 'doctor'],
+  'check-message',
+  'scopes',
+  'console',
+  'doctor',
 ]);
 
 /** Without the name of the program; undefined: it is no command. */

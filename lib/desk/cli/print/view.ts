@@ -84,7 +84,13 @@ const noteLines = ({ tone, text, command }: Note, terminal: Shown): string[] => 
 
 /** Marks show a state without colours, too. */
 const marks: Record<Tone, string> = {
-  ...{ good: '✓ ', bad: '✗ ', unknown: '? ', todo: '→ ', warn: '', plain: '', quiet: '' },
+  good: '✓ ',
+  bad: '✗ ',
+  unknown: '? ',
+  todo: '→ ',
+  warn: '',
+  plain: '',
+  quiet: '',
 };
 
 /** A single piece keeps its colour. */
@@ -153,8 +159,11 @@ const tableLines = ({ titles, rows }: Table, terminal: Shown): string[] => {
     const cells = rows.map((row) => row.cells[at]);
     if (cells.some(isForConsole)) return [];
     return {
-      ...{ title: textOf(title), right: cells.some(isRight), cells },
-      ...{ whole: cells.some(isWhole), apart: cells.some(isApart) },
+      title: textOf(title),
+      right: cells.some(isRight),
+      cells,
+      whole: cells.some(isWhole),
+      apart: cells.some(isApart),
     };
   });
   const texts = rows.map((_, row) => columns.map(({ cells }) => cellText(cells[row])));

@@ -6,7 +6,9 @@ import type { Run } from '../runs.ts';
 
 export const addDiscard = (desk: Desk): void => {
   addChosen(desk, {
-    ...{ path: '/discard', title: 'Discard', empty: 'There is nothing to discard.' },
+    path: '/discard',
+    title: 'Discard',
+    empty: 'There is nothing to discard.',
     sentence: 'Each is archived first. You can restore it from the log.',
     form: (letters, given) => {
       const isAll = Object.keys(given).length === 0;

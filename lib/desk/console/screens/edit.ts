@@ -128,7 +128,8 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
             problemsIn([problem]).length > 0
               ? 'Its function would still refuse it: see the marked field.'
               : problem,
-          ...{ act: 'Check again', fields: fieldsOf(columns, told) },
+          act: 'Check again',
+          fields: fieldsOf(columns, told),
         }));
       if (!answer) throw new RefusedError(problem);
       answered = answer;
@@ -145,7 +146,11 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
       }
     };
     const options = {
-      ...{ ...runDefaults, filter, reason, reveal: false, isOpened: false },
+      ...runDefaults,
+      filter,
+      reason,
+      reveal: false,
+      isOpened: false,
       includeUncertain: form.get('includeUncertain') === 'yes',
     };
     return runs.begin(
@@ -182,9 +187,12 @@ const fieldsOf = (columns: Columns, { message, problems, typed = {} }: Told): Fi
     return found?.[1];
   };
   return [...columns].map(([path, { types, choices }]) => ({
-    ...{ path, options: types.has('boolean') ? [...choices, 'true', 'false'] : choices },
-    ...{ typed: typed[`set:${path}`], isRemoved: typed[`unset:${path}`] === 'yes' },
-    ...{ now: heldBy?.(path), problem: problemAt(path) },
+    path,
+    options: types.has('boolean') ? [...choices, 'true', 'false'] : choices,
+    typed: typed[`set:${path}`],
+    isRemoved: typed[`unset:${path}`] === 'yes',
+    now: heldBy?.(path),
+    problem: problemAt(path),
   }));
 };
 

@@ -91,7 +91,7 @@ const messageView = (details: LetterDetails): View => {
   return [
     typeof time === 'string' &&
       text(`Sent by the SIS at ${timeText(time)}, as event ${String(id)} of ${String(source)}.`),
-    { ...{ document: message, label: 'Message' }, problems: named },
+    { document: message, label: 'Message', problems: named },
   ];
 };
 
@@ -130,16 +130,15 @@ const laterView = (desk: Desk, id: string, { history }: DeskRecord): View => {
   return [
     section(
       'Message',
-      { ...{ later: 'Read it from the queue, and show it without personal data', to: `${path}/message` } },
+      { later: 'Read it from the queue, and show it without personal data', to: `${path}/message` },
       {
-        ...{ action: `${path}/reveal#message`, fields: [{ reason: 'required' }] },
+        action: `${path}/reveal#message`,
+        fields: [{ reason: 'required' }],
         buttons: [{ text: 'Reveal personal data' }],
       },
       { tone: 'quiet', text: 'The audit log records who reveals it, and why.' },
     ),
     wasEdited &&
-      section('Before and after the edit', {
-        ...{ later: 'Compare it with the original', to: `${path}/original` },
-      }),
+      section('Before and after the edit', { later: 'Compare it with the original', to: `${path}/original` }),
   ];
 };

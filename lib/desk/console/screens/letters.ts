@@ -61,7 +61,8 @@ export const addLetters = (desk: Desk): void => {
     const onPage = new Set(shown.map(({ message }) => message));
     const elsewhere = [...ticked.difference(onPage)];
     const sortedBy = (text: string, by: string) => ({
-      ...{ text, to: href('/letters', { ...given, sort: by, selected: [...ticked] }) },
+      text,
+      to: href('/letters', { ...given, sort: by, selected: [...ticked] }),
     });
     // A button sends the ticks of this page and of the others.
     const buttons = turns.map(

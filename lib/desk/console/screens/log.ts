@@ -43,7 +43,9 @@ export const addLog = (desk: Desk): void => {
     );
     const content: View = [
       {
-        ...{ action: '/log', isSearch: true, buttons: [{ text: 'Show' }] },
+        action: '/log',
+        isSearch: true,
+        buttons: [{ text: 'Show' }],
         fields: [{ field: 'days', label: 'Days back', value: days }],
       },
       section('What was done', ...logNotes(log), commandTable(commands.shown), ...commands.pager),
@@ -55,7 +57,9 @@ export const addLog = (desk: Desk): void => {
           {
             ...archiveColumns,
             Restore: ({ address }) => ({
-              ...{ action: '/restore', hidden: { address }, buttons: [{ text: 'Restore' }] },
+              action: '/restore',
+              hidden: { address },
+              buttons: [{ text: 'Restore' }],
             }),
           },
           { empty: 'No letter was discarded.' },

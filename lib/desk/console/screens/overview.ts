@@ -52,7 +52,8 @@ const chartOf = ({ arrived, left, done, waiting }: Day) => ({
     { name: 'letters', tone: 'bad', events: arrived },
     { name: 'settled', tone: 'plain', events: left },
     {
-      ...{ name: 'waiting since', tone: 'warn' },
+      name: 'waiting since',
+      tone: 'warn',
       events: waiting.map(({ firstMs, atMs }) => ({ atMs: firstMs ?? atMs })),
     },
   ]),
@@ -88,7 +89,8 @@ export const addOverview = (desk: Desk): void => {
       : { later: 'The last day, by hour', to: '/trends' };
     const done = known?.value.done?.filter(({ atMs: doneMs }) => doneMs > Date.now() - hourMs);
     const view = overviewView(value, {
-      ...{ chart, asking: askingView(runs.all()) },
+      chart,
+      asking: askingView(runs.all()),
       done: done?.reduce((sum, { count }) => sum + count, 0),
     });
     return { version: atMs, part: () => htmlOf(desk, [...view, asOf(atMs)]) };

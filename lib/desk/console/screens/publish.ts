@@ -40,7 +40,9 @@ ${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A la
     if (map && name !== '')
       throw new UsageError('A mapping file names the functions itself. Choose a mapping file or a function.');
     const source = {
-      ...{ input, integrations, now: form.get('now') === 'yes' },
+      input,
+      integrations,
+      now: form.get('now') === 'yes',
       ...(name !== '' && { function: name }),
       ...(map && { mapping: mappingIn(map.name, await readText(map.open()), integrations) }),
     };

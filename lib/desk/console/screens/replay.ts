@@ -8,10 +8,13 @@ export const lookedText =
 
 export const addReplay = (desk: Desk): void => {
   addChosen(desk, {
-    ...{ path: '/replay', title: 'Replay', empty: 'There is nothing to replay.' },
+    path: '/replay',
+    title: 'Replay',
+    empty: 'There is nothing to replay.',
     sentence: 'A replay starts with a plan. Nothing is sent before you agree to it.',
     form: (letters) => ({
-      ...{ isHarmless: true, buttons: [{ text: `Make the plan for ${letters}` }] },
+      isHarmless: true,
+      buttons: [{ text: `Make the plan for ${letters}` }],
       fields: [{ checkbox: 'includeUncertain', label: lookedText }],
     }),
   });

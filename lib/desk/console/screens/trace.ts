@@ -25,14 +25,13 @@ export const addTrace = (desk: Desk): void => {
       return aboutView(await messagesAbout(target, subject, { limit: maxMessages, signal }));
     };
     const search: Form = {
-      ...{ action: '/trace', isSearch: true, buttons: [{ text: 'Trace' }] },
+      action: '/trace',
+      isSearch: true,
+      buttons: [{ text: 'Trace' }],
       // What was found has the focus of its own links.
       ...(query.size === 0 && { isMain: true as const }),
       fields: [
-        {
-          ...{ field: 'id', label: 'Message, letter, event or resource', value: id },
-          hint: 'grade/2001/5001/301',
-        },
+        { field: 'id', label: 'Message, letter, event or resource', value: id, hint: 'grade/2001/5001/301' },
         { field: 'user', label: 'or user', value: user, hint: 'id' },
         { field: 'orgUnit', label: 'and org unit', value: orgUnit, hint: 'id' },
         { checkbox: 'log', label: 'The functions’ log, too', isChecked: log },

@@ -14,7 +14,9 @@ const maxExportBytes = 64 * 1024 * 1024;
 export const addTransfer = (desk: Desk): void => {
   const { app, target, audit, runs } = desk;
   addChosen(desk, {
-    ...{ path: '/export', title: 'Export', empty: 'There is nothing to export.' },
+    path: '/export',
+    title: 'Export',
+    empty: 'There is nothing to export.',
     sentence: 'The file holds personal data, unmasked. The letters stay in the queue.',
     form: (letters) => ({ fields: [{ reason: 'required' }], buttons: [{ text: `Export ${letters}` }] }),
   });
@@ -29,14 +31,12 @@ export const addTransfer = (desk: Desk): void => {
         const lines: string[] = [];
         let bytes = 0;
         const result = await exportLetters(target, {
-          ...{
-            filter,
-            reason,
-            file: 'letters.jsonl',
-            audit,
-            signal: at.signal,
-            onProgress: at.progress('Reading letters'),
-          },
+          filter,
+          reason,
+          file: 'letters.jsonl',
+          audit,
+          signal: at.signal,
+          onProgress: at.progress('Reading letters'),
           write: async (line) => {
             bytes += Buffer.byteLength(line);
             if (bytes > maxExportBytes)
@@ -83,7 +83,12 @@ export const beginImport = ({ target, audit, runs }: Desk, input: Input, title: 
     const outdated: Outdated[] = [];
     const importing = (dryRun: boolean): Promise<Imported> =>
       importLetters(target, {
-        ...{ file: fileOf(input), lines: () => linesOf(input), dryRun, audit, signal: at.signal, onSent },
+        file: fileOf(input),
+        lines: () => linesOf(input),
+        dryRun,
+        audit,
+        signal: at.signal,
+        onSent,
         onOutdated: (found) => outdated.splice(0, outdated.length, ...found),
       });
     const checked = await importing(true);

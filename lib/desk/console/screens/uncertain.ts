@@ -46,7 +46,10 @@ export const addUncertain = (desk: Desk): void => {
         `${countOf(letters.length, 'letter needs', 'letters need')} the decision of a person. It is not known whether the uncertain ones were done, and doing them twice does harm. Something newer may have been done after the outdated ones.`,
       ),
       {
-        ...{ action: '/uncertain', hidden: given, isHarmless: true, isMain: true },
+        action: '/uncertain',
+        hidden: given,
+        isHarmless: true,
+        isMain: true,
         buttons: [{ text: `Look for ${countOf(letters.length, 'letter')} on the platform` }],
       },
       {

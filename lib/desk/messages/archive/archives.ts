@@ -32,11 +32,18 @@ export const listArchives = async (
       const address = `s3://${bucket}/${commandOf(Key)}`;
       const at = LastModified.toISOString();
       const { files, bytes, ...known } = found.get(address) ?? {
-        ...{ address, what, at, files: 0, bytes: 0 },
+        address,
+        what,
+        at,
+        files: 0,
+        bytes: 0,
         command: /-([0-9a-f]{8})[-/]$/.exec(address)?.[1],
       };
       found.set(address, {
-        ...{ ...known, files: files + 1, bytes: bytes + Size, last: `s3://${bucket}/${Key}` },
+        ...known,
+        files: files + 1,
+        bytes: bytes + Size,
+        last: `s3://${bucket}/${Key}`,
         ...(at > known.at && { at }),
       });
     }

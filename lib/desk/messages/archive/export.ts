@@ -44,7 +44,10 @@ export const exportLetters = async (
 ): Promise<Exported> => {
   const { letters, limitReached } = await selectLetters(target, { filter, limit }, options.signal);
   const { end } = await audit.begin({
-    ...{ command: 'letters export', filter, reason, file: fileOf({ name: file }) },
+    command: 'letters export',
+    filter,
+    reason,
+    file: fileOf({ name: file }),
   });
   const exported: string[] = [];
   try {

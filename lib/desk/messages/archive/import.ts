@@ -69,7 +69,9 @@ export const importLetters = async (
 
   const importing = await importerOf(target, begunMs);
   const { end } = await audit.begin({
-    ...{ command: 'letters import', file, counts: { letters: count } },
+    command: 'letters import',
+    file,
+    counts: { letters: count },
     letters: ids.filter((id) => !still.has(id)),
   });
   const done: string[] = [];

@@ -87,7 +87,10 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
   const ids = letters.map(({ id }) => id);
   const begin = () =>
     audit.begin({
-      ...{ command: 'letters edit', filter, reason, letters: ids },
+      command: 'letters edit',
+      filter,
+      reason,
+      letters: ids,
       counts: { planned: letters.length, ...revealed },
     });
   // Revealing is recorded before it happens. If nothing is revealed, a declined change leaves no record.
@@ -166,8 +169,13 @@ const planEdits = async (target: Target, { options, letters, edits }: Planning):
   const { signal, onProgress, limit: _, ...rest } = options;
   const isOnly = letters.length === 1;
   const plan: EditPlan = {
-    ...{ letters: 0, functions: [], difference: [], fields: {} },
-    ...{ unchanged: 0, refused: [], gone: 0 },
+    letters: 0,
+    functions: [],
+    difference: [],
+    fields: {},
+    unchanged: 0,
+    refused: [],
+    gone: 0,
   };
   let only: Letter | undefined;
   const editOne = async (letter: Letter): Promise<void> => {

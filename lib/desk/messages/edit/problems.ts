@@ -4,7 +4,8 @@ export type FieldProblem = { path: string; problem: string };
 export const problemsIn = (errors: readonly string[]): FieldProblem[] =>
   errors.flatMap((error) =>
     [...error.matchAll(/(?<![\w.[\]-])(data\.[\w.[\]-]+): ([^;]+)/g)].map(([, path = '', problem = '']) => ({
-      ...{ path: path.replace(/\[(\d+)\]/g, '.$1'), problem },
+      path: path.replace(/\[(\d+)\]/g, '.$1'),
+      problem,
     })),
   );
 

@@ -30,7 +30,11 @@ export type Group = {
 export type GroupCause = ReturnType<typeof causeIn>;
 
 export const causeIn = ({ cause, function: name, kind, error, words }: Group) => ({
-  ...{ cause, function: name, kind, error, words },
+  cause,
+  function: name,
+  kind,
+  error,
+  words,
 });
 
 /** Further causes are counted as `other errors`, so that the groups fit the screen. */
@@ -150,7 +154,10 @@ const textOf = (record: DeskRecord): string => {
 const newGroup = (record: DeskRecord, { id: cause, isOther }: Cause): Group => {
   const { function: name, kind, remedy = '', atMs } = record;
   return {
-    ...{ cause, function: name, kind, remedy },
+    cause,
+    function: name,
+    kind,
+    remedy,
     error: isOther ? 'other errors' : record.error,
     words: [],
     letters: 0,

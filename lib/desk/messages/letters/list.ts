@@ -129,11 +129,7 @@ export const findLetters = async (
   ]);
   const found = listing as ReturnType<typeof listingOf<LetterRecord>>;
   const letters = found.matching(filter);
-  return {
-    ...{ ...found, letters },
-    listed: Object.keys(filter).length === 0 ? letters.length : undefined,
-    queued,
-  };
+  return { ...found, letters, listed: Object.keys(filter).length === 0 ? letters.length : undefined, queued };
 };
 
 /** SQS' approximate count of letters, including leased ones. */
@@ -149,8 +145,22 @@ export const factsOf = (letter: LetterRecord) => {
   const { message: id, atMs: sentMs, function: name, kind, error, words, remedy, status } = letter;
   const { replays, attempts, eventId, resource, user, orgUnit, thing, named } = letter;
   return {
-    ...{ id, sentMs, function: name, kind, error, words, remedy, status },
-    ...{ replays, attempts, eventId, resource, user, orgUnit, thing, named },
+    id,
+    sentMs,
+    function: name,
+    kind,
+    error,
+    words,
+    remedy,
+    status,
+    replays,
+    attempts,
+    eventId,
+    resource,
+    user,
+    orgUnit,
+    thing,
+    named,
   };
 };
 
@@ -202,7 +212,10 @@ export const selectLetters = async (
   const records = letters.slice(0, limit);
   const { groups, groupOf } = found.groupsOf(records);
   return {
-    ...{ listed, queued, groups, limitReached: letters.length > limit },
+    listed,
+    queued,
+    groups,
+    limitReached: letters.length > limit,
     letters: records.map((record) => ({ id: record.message, record, group: groupOf(record) })),
   };
 };
@@ -294,7 +307,8 @@ export const readFlow = async (
       .filter((atMs) => atMs >= options.sinceMs)
       .map((atMs) => ({ atMs })),
     left: deeds.map(({ at, counts: { sent = 0, discarded = 0 } }) => ({
-      ...{ atMs: Date.parse(at), count: sent + discarded },
+      atMs: Date.parse(at),
+      count: sent + discarded,
     })),
   };
 };

@@ -53,8 +53,13 @@ export const reindexLetters = async (
     ]),
   );
   const result: Reindexed = {
-    ...{ letters: 0, added: 0, removed: 0, kept: 0, copies: 0 },
-    ...{ oldestMs: undefined, whole: false },
+    letters: 0,
+    added: 0,
+    removed: 0,
+    kept: 0,
+    copies: 0,
+    oldestMs: undefined,
+    whole: false,
   };
   /** Distinguishes letters with the same id. */
   const seen = new Map<string, string>();

@@ -11,7 +11,10 @@ export type SubjectTally = {
 };
 
 export const newSubjectTally = ({ named }: Pick<DeskRecord, 'named'>): SubjectTally => ({
-  ...{ letters: 0, users: new Set(), orgUnits: new Set(), things: new Set() },
+  letters: 0,
+  users: new Set(),
+  orgUnits: new Set(),
+  things: new Set(),
   names: new Set(namesIn(named)),
 });
 

@@ -98,7 +98,12 @@ export const detailsOf = (letter: Letter, { reveal }: { reveal: boolean }): Lett
     return title ? withoutFiles.replaceAll(title, () => shown(title)) : withoutFiles;
   };
   return {
-    ...{ id, kind, error, remedy, source, replays },
+    id,
+    kind,
+    error,
+    remedy,
+    source,
+    replays,
     function: letter.function,
     sentAt: new Date(letter.sentMs).toISOString(),
     failure:

@@ -34,8 +34,12 @@ export const eventBody = (
   const isNew = (now || (given.time === undefined && given.id === undefined)) && isRepeatable(name);
   const own = given.id ?? [digest, line, ...(part === undefined ? [] : [part])].join('-');
   const event = {
-    ...{ specversion: '1.0', source: '/sis-relay/publish', type: messageType(name), time },
-    ...{ sequence: String(line), ...given },
+    specversion: '1.0',
+    source: '/sis-relay/publish',
+    type: messageType(name),
+    time,
+    sequence: String(line),
+    ...given,
     id: isNew ? `${own}-${timeInId(time)}` : own,
     ...(now && { time, sequence: String(line) }),
   };

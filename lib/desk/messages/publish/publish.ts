@@ -77,7 +77,8 @@ const checkingOf = ({ integrations, signal, ...options }: PublishOptions, nowMs:
   integrationOf: (name) => integrations.get(name),
   attributes: attributesOf(options),
   ifNoType: 'for data without an envelope, pass --function',
-  ...{ signal, nowMs },
+  signal,
+  nowMs,
 });
 
 type Sending = PublishOptions & {

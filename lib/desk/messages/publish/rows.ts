@@ -81,7 +81,9 @@ export const openRows = async (
   const readingOf = readerOf({ kind, input, mapping, integration, integrations });
   return (nowMs = Date.now()) => {
     const dating: Dating = {
-      ...{ digest, now, time: new Date(nowMs).toISOString() },
+      digest,
+      now,
+      time: new Date(nowMs).toISOString(),
       isRepeatable: (name) => integrations.get(name)?.repeatable === true,
     };
     return readingOf(dating);
@@ -270,7 +272,8 @@ const mappedRows = (given: Mapping, dating: Dating): Reading => {
 async function* csvRows(input: Input, reading: Reading): AsyncGenerator<Row> {
   let header: string[] | undefined;
   const rows = tableRows(input.open(), {
-    ...{ file: input.name, maxRecordBytes: maxMessageBytes },
+    file: input.name,
+    maxRecordBytes: maxMessageBytes,
     delimiterIn: reading.separator === undefined ? delimiterIn : () => reading.separator ?? ',',
     onHeader: (columns, separator) => {
       header = columns;

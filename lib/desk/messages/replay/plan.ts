@@ -60,7 +60,9 @@ export const planReplay = (
   const plan = {
     at: new Date().toISOString(),
     matching: selection.letters.length,
-    ...{ listed: selection.listed, queued: selection.queued, limitReached: selection.limitReached },
+    listed: selection.listed,
+    queued: selection.queued,
+    limitReached: selection.limitReached,
     oldestMs: selection.letters[0]?.record.atMs,
     send: grouped(toSend),
     notYet: [...Map.groupBy(notYet, ({ why, todo }) => `${why}\n${todo}`).values()].flatMap((each) =>

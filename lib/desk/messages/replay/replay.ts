@@ -104,7 +104,8 @@ export const replayLetters = async (
 };
 
 const refusedBecause = ({ group: { remedy } }: Selected) => ({
-  ...{ why: 'their functions would still refuse their messages', todo: remedy },
+  why: 'their functions would still refuse their messages',
+  todo: remedy,
 });
 
 /** SQS finds no letter by its id: of very many, those of a kind cannot be read without reading all. */

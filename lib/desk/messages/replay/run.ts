@@ -126,7 +126,8 @@ export class ReplayRun {
     hooks.signal.addEventListener('abort', close, { once: true });
     try {
       const sending = paced(this.#backlog, {
-        ...{ rate: options.rate, signal: hooks.signal },
+        rate: options.rate,
+        signal: hooks.signal,
         stop: () => this.#whyStop() !== undefined,
         work: (letters) => this.#send(letters),
       });

@@ -61,7 +61,9 @@ export const sendAndDelete = async (
     gone.map(({ letter }) => letter),
     ({ id }) => ({
       state: ending.get(id)?.original === undefined ? 'replayed' : 'edited',
-      ...{ by, why: ending.get(id)?.why, as: sent.get(id) },
+      by,
+      why: ending.get(id)?.why,
+      as: sent.get(id),
     }),
   );
   return { sent, failed, undeleted: stay.map(({ letter }) => letter.id) };
@@ -69,7 +71,12 @@ export const sendAndDelete = async (
 
 const deedOf = (letter: Letter, { why, original }: Sending, by: string): Deed => ({
   what: original === undefined ? 'replayed' : 'edited',
-  ...{ at: new Date().toISOString(), by, why, letter: letter.id, kind: letter.kind, original },
+  at: new Date().toISOString(),
+  by,
+  why,
+  letter: letter.id,
+  kind: letter.kind,
+  original,
 });
 
 /**

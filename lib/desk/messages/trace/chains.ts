@@ -29,8 +29,11 @@ export const findChains = async (desk: DeskTable, id: string, signal: AbortSigna
 const isNamed = (id: string) => ({
   text: 'begins_with(#message, :id) OR #eventId = :id OR #resource = :id OR begins_with(#as, :id) OR contains(#history, :letter)',
   names: {
-    ...{ '#message': 'message', '#eventId': 'eventId', '#resource': 'resource' },
-    ...{ '#as': 'as', '#history': 'history' },
+    '#message': 'message',
+    '#eventId': 'eventId',
+    '#resource': 'resource',
+    '#as': 'as',
+    '#history': 'history',
   },
   // In the form of the stored history.
   values: { ':id': id, ':letter': `"letter":${JSON.stringify(id).slice(0, -1)}` },
@@ -99,7 +102,13 @@ const firstOf = (
 };
 
 const eventOfDeed = ({ what, at, by, why, letter, kind, original }: Deed): TraceEvent => ({
-  ...{ at, what, message: letter, kind, by, why, original },
+  at,
+  what,
+  message: letter,
+  kind,
+  by,
+  why,
+  original,
 });
 
 const eventsOfRecord = (record: DeskRecord): TraceEvent[] => {
@@ -120,7 +129,12 @@ const waitEvent = (record: DeskRecord, { kind, firstMs, lastMs, count }: DeskRec
   const at = timeOf(firstMs);
   if (at === undefined) return [];
   const event: TraceEvent = {
-    ...{ at, what: isNow ? 'waits' : 'waited', message, kind, times: count, until: timeOf(lastMs) },
+    at,
+    what: isNow ? 'waits' : 'waited',
+    message,
+    kind,
+    times: count,
+    until: timeOf(lastMs),
     // For an earlier cause no more is kept.
     ...(kind === record.kind && { error, status, operation }),
     ...(isNow && { remedy, attempts, next: timeOf(nextMs) }),

@@ -90,7 +90,12 @@ const eventsOf = (
   const named = (those: Set<string>) => new Set([...those].flatMap((letter) => namedBy(letter, ids)));
   const [meant, did] = [named(letters.meant), named(letters.did)];
   return [...meant.union(did)].map((message) => ({
-    ...{ at, what: command === 'waiting wake' && did.has(message) ? 'woken' : 'command', message },
-    ...{ command, by, why, done: endedAt === undefined ? undefined : did.has(message) },
+    at,
+    what: command === 'waiting wake' && did.has(message) ? 'woken' : 'command',
+    message,
+    command,
+    by,
+    why,
+    done: endedAt === undefined ? undefined : did.has(message),
   }));
 };

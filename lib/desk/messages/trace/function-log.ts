@@ -153,8 +153,18 @@ const eventsIn = (text: string, ids: ReadonlySet<string>): TraceEvent[] => {
         error: [level.toLowerCase(), said, reason, causeIn(error)].filter(Boolean).join(': '),
       };
     return {
-      ...{ ...about, what: 'attempt', outcome, kind, error: reason, operation, status },
-      ...{ attempts, replays, requests, durationMs, waitSeconds },
+      ...about,
+      what: 'attempt',
+      outcome,
+      kind,
+      error: reason,
+      operation,
+      status,
+      attempts,
+      replays,
+      requests,
+      durationMs,
+      waitSeconds,
     };
   });
 };

@@ -98,7 +98,8 @@ export const traceOf = async (
           return loggedOf(target, {
             ids: distinct([...idsOf(), ...records.map(({ eventId }) => eventId)]).slice(0, maxIds),
             functions: named.length > 0 ? named : functions,
-            ...{ sinceMs: since(logDays), signal },
+            sinceMs: since(logDays),
+            signal,
           });
         },
         nothing,
@@ -161,7 +162,12 @@ const overtaking = (claims: readonly Claim[], own: readonly Claim[]): TraceEvent
   claims
     .filter((claim) => !own.includes(claim))
     .map(({ at, message, eventId, resource, fields }) => ({
-      ...{ at, what: 'overtaken', message, eventId, resource, fields },
+      at,
+      what: 'overtaken',
+      message,
+      eventId,
+      resource,
+      fields,
     }));
 
 /** For a replay, an edit and a discard, the desk's table has the same facts. */
@@ -211,7 +217,10 @@ const messageOf = (chain: Chain, evidence: Evidence): TracedMessage & { lastAt: 
     function: told?.function ?? known.find((event) => event.function !== undefined)?.function ?? '',
     eventId: told?.eventId ?? known.find(({ eventId }) => eventId !== undefined)?.eventId,
     resource: about?.resource ?? known.find(({ resource }) => resource !== undefined)?.resource,
-    ...{ user: about?.user, orgUnit: about?.orgUnit, thing: about?.thing, named: about?.named },
+    user: about?.user,
+    orgUnit: about?.orgUnit,
+    thing: about?.thing,
+    named: about?.named,
     lastAt: theirs.at(-1)?.at ?? '',
   };
 };

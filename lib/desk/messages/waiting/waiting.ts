@@ -143,9 +143,25 @@ const factsOf = (record: DeskRecord, nowMs: number) => {
   const { message: id, function: name, kind, error, remedy, status, operation, firstMs, nextMs } = record;
   const { attempts, replays, eventId, user, orgUnit, thing, named, resource, waits } = record;
   return {
-    ...{ id, function: name, kind, error, remedy, status, operation, firstMs, nextMs },
+    id,
+    function: name,
+    kind,
+    error,
+    remedy,
+    status,
+    operation,
+    firstMs,
+    nextMs,
     next: nextOf(record, nowMs),
-    ...{ attempts, replays, eventId, user, orgUnit, thing, named, resource, waits },
+    attempts,
+    replays,
+    eventId,
+    user,
+    orgUnit,
+    thing,
+    named,
+    resource,
+    waits,
   };
 };
 

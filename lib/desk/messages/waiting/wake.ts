@@ -103,7 +103,8 @@ const wakeChunk = async (
 ): Promise<{ woken: DeskRecord[]; taken: number; failed: Woken['failed'] }> => {
   if (url === undefined)
     return {
-      ...{ woken: [], taken: 0 },
+      woken: [],
+      taken: 0,
       failed: chunk.map(({ message: id }) => ({ id, reason: 'it has no queue' })),
     };
   const handles = chunk.map(({ handle = '' }) => handle);

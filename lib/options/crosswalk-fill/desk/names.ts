@@ -61,7 +61,10 @@ export const showName = async (
       if (entry === undefined) return [];
       return [
         {
-          ...{ kind, name, source, ...entry },
+          kind,
+          name,
+          source,
+          ...entry,
           accepted: entry.was === undefined ? undefined : isAccepted(entry, accepted),
           writtenMs: await table.writtenMs(bucket),
           filled: fills.get(`${kind}/${source}`),

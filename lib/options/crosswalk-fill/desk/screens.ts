@@ -24,7 +24,9 @@ export const addScreens = (desk: Desk): void => {
             ),
           ]),
       section('What a name stands for', {
-        ...{ action: '/crosswalk', isHarmless: true, buttons: [{ text: 'Show' }] },
+        action: '/crosswalk',
+        isHarmless: true,
+        buttons: [{ text: 'Show' }],
         fields: [
           { choice: 'kind', label: 'Look for the', options: Object.values(nameLabels) },
           { field: 'name', label: 'Name' },
@@ -75,7 +77,10 @@ export const addScreens = (desk: Desk): void => {
     const reason = form.get('reason')?.trim() || undefined;
     return runs.begin('Fill the crosswalk', async (at) => {
       const id = await startFill(target, {
-        ...{ classlists: classlists ?? false, acceptRemovals: acceptRemovals ?? false, reason, audit },
+        classlists: classlists ?? false,
+        acceptRemovals: acceptRemovals ?? false,
+        reason,
+        audit,
       });
       at.show('Result', [text('The fill has started.')]);
       const filled = await awaitFill(target, id, { signal: at.signal, patienceMs });

@@ -58,7 +58,9 @@ export const movedView = ({ moved, untold }: MovedCodes): View => {
         Age: ({ sinceMs }) => ({ sinceMs }),
         By: ({ source }) => source,
         Decide: ({ code }: MovedCode) => ({
-          ...{ action: '/crosswalk-accept', hidden: { code }, fields: [{ reason: 'optional' }] },
+          action: '/crosswalk-accept',
+          hidden: { code },
+          fields: [{ reason: 'optional' }],
           buttons: [{ text: 'Accept the move' }],
         }),
       }),
@@ -77,7 +79,8 @@ export const heldView = (held: readonly Held[]): View =>
     stepOf(
       [
         {
-          ...{ tone: 'warn', to: '/crosswalk' },
+          tone: 'warn',
+          to: '/crosswalk',
           text: `The crosswalk keeps what it had, for ${ageOf(Math.min(...each.map(({ sinceMs }) => sinceMs)))}: ${plain(problem)}`,
         },
         correctSource,

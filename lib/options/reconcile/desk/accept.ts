@@ -25,9 +25,13 @@ export const acceptFindings = async (
   const { run, findings } = chosen;
   const count = findings.length;
   const entry = {
-    ...{ command: 'reconcile accept' as const, done: 'accepted', count },
-    ...{ filter: { run, of: choice.of }, reason },
-    ...{ counts: { findings: count }, letters: messagesOf(findings) },
+    command: 'reconcile accept' as const,
+    done: 'accepted',
+    count,
+    filter: { run, of: choice.of },
+    reason,
+    counts: { findings: count },
+    letters: messagesOf(findings),
   };
   await audited(audit, entry, async () => {
     const { writeJson } = await reviewBucketOf(target);

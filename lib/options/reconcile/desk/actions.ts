@@ -17,9 +17,14 @@ const isFine = ({ faults, report: { state } }: Comparison): boolean => faults ==
 const documentOf = (comparison: Comparison): object => {
   const { report, findings, groups, counts, ...told } = comparison;
   return {
-    ...{ id: report.id, state: report.state, counts, ...told },
+    id: report.id,
+    state: report.state,
+    counts,
+    ...told,
     claims: claims(report).map(({ text }) => text),
-    ...{ groups, findings: findings.map(toldFinding), report },
+    groups,
+    findings: findings.map(toldFinding),
+    report,
   };
 };
 

@@ -43,9 +43,12 @@ export const decisionOn = (
   findings: readonly Finding[],
   { by, why }: Pick<DecidedFindings, 'by' | 'why'>,
 ): DecidedFindings => ({
-  ...{ by, atMs: Date.now(), why },
+  by,
+  atMs: Date.now(),
+  why,
   findings: findings.map(({ resource, class: its, writtenMs, changedAt }) => ({
-    ...{ resource, class: its },
+    resource,
+    class: its,
     ...(changedAt !== undefined && { changedAt }),
     ...(writtenMs !== undefined && { writtenMs }),
   })),

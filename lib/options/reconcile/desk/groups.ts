@@ -77,7 +77,8 @@ export const createGroups = (): { add(finding: Finding): void; all(): FindingGro
       [...groups.values()]
         .map(({ orgUnitIds, userIds, ...group }) => ({
           ...group,
-          ...{ orgUnits: orgUnitIds.size, users: userIds.size },
+          orgUnits: orgUnitIds.size,
+          users: userIds.size,
         }))
         .sort(
           (one, other) =>
@@ -90,12 +91,21 @@ const newGroup = (id: string, finding: Finding): Counted => {
   const { class: its, subject, fields, kind } = finding;
   const error = errorOf(finding);
   return {
-    ...{ id, kind: subject.kind, class: its, error },
+    id,
+    kind: subject.kind,
+    class: its,
+    error,
     fields: error === undefined ? [...fields].sort() : [],
     failure: error === undefined ? undefined : kind,
-    ...{ findings: 0, orgUnits: 0, users: 0, earliestMs: undefined, latestMs: undefined, examples: [] },
+    findings: 0,
+    orgUnits: 0,
+    users: 0,
+    earliestMs: undefined,
+    latestMs: undefined,
+    examples: [],
     remedy: remedies[its],
-    ...{ orgUnitIds: new Set<number>(), userIds: new Set<number>() },
+    orgUnitIds: new Set<number>(),
+    userIds: new Set<number>(),
   };
 };
 

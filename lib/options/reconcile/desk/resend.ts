@@ -93,7 +93,9 @@ export const resendFindings = async (target: Target, options: ResendOptions): Pr
   const id = newRunId();
   const execution = { of: 'reconcile', name: `resend-${id}` } as const;
   const { end } = await audit.begin({
-    ...{ command: 'reconcile resend', filter: { run: chosen.run, of, id }, reason },
+    command: 'reconcile resend',
+    filter: { run: chosen.run, of, id },
+    reason,
     counts: { findings: findings.length },
     letters: messagesOf(findings),
   });

@@ -14,7 +14,9 @@ export const accept = async (
   given: Findings,
 ): Promise<Chosen | undefined> => {
   const accepted = await acceptFindings(target, {
-    ...{ ...given, audit, signal },
+    ...given,
+    audit,
+    signal,
     confirm: async (chosen) => {
       show('Plan', chosenView(chosen));
       const act = `Accept ${countOf(chosen.findings.length, 'difference')}`;
@@ -33,7 +35,9 @@ export const resend = async (
   given: Findings & { patienceMs: number },
 ): Promise<Resent> => {
   const resent = await resendFindings(target, {
-    ...{ ...given, audit, signal },
+    ...given,
+    audit,
+    signal,
     confirm: async (plan) => {
       show('Plan', resendPlanView(plan));
       const count = plan.findings.length;

@@ -37,7 +37,8 @@ export const loadFilledNames = async (
       if ((await store.etagOf(key)) === undefined) continue;
       await sets.run('INSERT INTO filled_fields VALUES ($1)', [kind]);
       await loadFile(await store.open(key), {
-        ...{ path: join(folder, `${kind}-${source}.gz`), sets },
+        path: join(folder, `${kind}-${source}.gz`),
+        sets,
         insert: `INSERT INTO filled_names SELECT '${kind}', CAST(json AS JSON) ->> '$', ids, was FROM`,
         columns: ['shard', 'json', 'ids', 'was'],
       });

@@ -200,7 +200,9 @@ const changeOf = (
   if (Object.keys(change).length === 0) return undefined;
   // A copy that comes after a rename must find the grade object, too.
   const which = {
-    ...{ ...orgUnit, gradeObjectName: title, type: 'numeric' },
+    ...orgUnit,
+    gradeObjectName: title,
+    type: 'numeric',
     ...(left.length > 0 && { gradeObjectFormerNames: left.map((each) => each.name) }),
   };
   return { function: 'grade-object-update', data: { ...which, ...change } };

@@ -102,7 +102,11 @@ export const compareMapped = async (
     last,
   );
   return {
-    ...{ ...totals(comparison), ...columns, by, unknownRoles: new Map(), isDelta },
+    ...totals(comparison),
+    ...columns,
+    by,
+    unknownRoles: new Map(),
+    isDelta,
     ...withRemovals(comparison, last === undefined, reasons),
   };
 };
@@ -262,9 +266,16 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
   }
   const [gone] = removal?.events ?? [];
   taken.mapped_rows.push([
-    ...[kindOf(at), message.function, thing.template, thing.orgUnit, thing.user, JSON.stringify(made.data)],
+    kindOf(at),
+    message.function,
+    thing.template,
+    thing.orgUnit,
+    thing.user,
+    JSON.stringify(made.data),
     gone ? JSON.stringify({ function: gone.function, data: gone.data } satisfies Sent) : null,
-    ...[id, changedMs(made, context.comparison.droppedMs)?.toString() ?? null, String(line)],
+    id,
+    changedMs(made, context.comparison.droppedMs)?.toString() ?? null,
+    String(line),
   ]);
   return [];
 };

@@ -144,7 +144,10 @@ const checkedValues = (userField: string): CheckedValue[] => {
   const checked =
     (kindName: string, name: string, others: object) =>
     (value: string, column: string, dataOf: (text: string) => object): CheckedValue => ({
-      ...{ kindName, function: name, value, column },
+      kindName,
+      function: name,
+      value,
+      column,
       data: (text) => ({ ...others, ...dataOf(text) }),
     });
   const ofEnrollment = checked('enrollments', 'enrollment-create', enrolled);

@@ -30,7 +30,9 @@ export const sampleOfTable = async (sets: SetEngine, file: string): Promise<Samp
     FROM (SELECT org_unit_or_object AS token FROM mapped_rows UNION SELECT user_name FROM mapped_rows)`;
   return {
     rows: rows.map(([line, name, data]) => ({
-      ...{ file, line: Number(line), gives: `${name}: ${valuesIn(JSON.parse(data) as object).join(', ')}` },
+      file,
+      line: Number(line),
+      gives: `${name}: ${valuesIn(JSON.parse(data) as object).join(', ')}`,
     })),
     unknown: await unknownIn(sets, names),
   };

@@ -103,7 +103,11 @@ export const compareHere = async ({
     { key, feed: feedHere, etag: '', droppedMs: Date.now(), ...(isEnd && { isEnd }) },
     {
       services: {
-        ...{ store: local, integrations, limits, isTrial: true, takeSample },
+        store: local,
+        integrations,
+        limits,
+        isTrial: true,
+        takeSample,
         ...(onProgress && { onProgress }),
       },
       startedAt: new Date().toISOString(),

@@ -46,14 +46,18 @@ export const decideSnapshot = async (
 
   const { created, updated, removed } = snapshot.counts;
   const { end } = await audit.begin({
-    ...{ command: `snapshots ${verbOf[decision]}` as const, filter: { snapshot: id }, reason },
+    command: `snapshots ${verbOf[decision]}` as const,
+    filter: { snapshot: id },
+    reason,
     counts: { created, updated, removed },
   });
   let isSent = false;
   try {
     const at = new Date().toISOString();
     isSent = await answer(target, callbackId, {
-      ...{ by: await actorOf(target), at, decision },
+      by: await actorOf(target),
+      at,
+      decision,
       ...(reason !== undefined && { reason }),
     });
   } finally {

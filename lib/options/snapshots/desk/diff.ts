@@ -85,7 +85,14 @@ export const diffSnapshot = async (
     refusedRows = await firstRows(createReadStream(path));
   };
   const { record, against, reasons, sample } = await compareHere({
-    ...{ file, as, feed, store, integrations, texts, takeReport, onProgress },
+    file,
+    as,
+    feed,
+    store,
+    integrations,
+    texts,
+    takeReport,
+    onProgress,
   }).catch((error: unknown) => {
     if (!(error instanceof RefusedError)) throw error;
     const why =
@@ -96,8 +103,16 @@ export const diffSnapshot = async (
   });
   const { counts, byKind, of, removals, lostColumns, rows, unknownRoles } = record;
   return {
-    ...{ counts, byKind, of, against, reasons, refusedRows, sample },
-    ...{ ...(removals && { removals }), ...(lostColumns && { lostColumns }) },
-    ...{ ...(rows && { rows }), ...(unknownRoles && { unknownRoles }) },
+    counts,
+    byKind,
+    of,
+    against,
+    reasons,
+    refusedRows,
+    sample,
+    ...(removals && { removals }),
+    ...(lostColumns && { lostColumns }),
+    ...(rows && { rows }),
+    ...(unknownRoles && { unknownRoles }),
   };
 };

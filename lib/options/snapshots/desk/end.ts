@@ -51,7 +51,12 @@ export const planEnds = async (
     signal.throwIfAborted();
     const key = keyOfFeed(feed.name);
     const { record, reasons } = await compareHere({
-      ...{ file: key, feed: feed.name, isEnd: true, store, integrations, takeReport: async () => {} },
+      file: key,
+      feed: feed.name,
+      isEnd: true,
+      store,
+      integrations,
+      takeReport: async () => {},
     });
     const { counts, byKind, of, ending } = record;
     if (ending === undefined) throw new RefusedError(`The end of ${feed.name} was not compared.`);
@@ -95,13 +100,18 @@ export const endFeed = async (
 
   const deciding = { audit, signal: patience.signal };
   const { outcome } = await decideSnapshot(target, id, {
-    ...{ ...deciding, decision: 'approved', reason },
+    ...deciding,
+    decision: 'approved',
+    reason,
     confirm: async (now) => now.why === why && now.of === of,
   });
   if (outcome === 'not agreed') {
     const changed = `what only ${name} wants changed after the plan was shown`;
     await decideSnapshot(target, id, {
-      ...{ ...deciding, decision: 'rejected', reason: changed, confirm: async () => true },
+      ...deciding,
+      decision: 'rejected',
+      reason: changed,
+      confirm: async () => true,
     });
     throw new RefusedError(`Nothing of ${name} was removed, because ${changed}. Run the command again.`);
   }

@@ -44,7 +44,9 @@ export const readFeeds = async (
     const droppedMs = droppedMsOf(id);
     const usualHours = usualHoursOf(contents);
     return {
-      ...{ name, id, droppedAt: Number.isNaN(droppedMs) ? '' : new Date(droppedMs).toISOString() },
+      name,
+      id,
+      droppedAt: Number.isNaN(droppedMs) ? '' : new Date(droppedMs).toISOString(),
       heldBack: all.reduce((sum, other) => sum + (other.heldBack?.[id] ?? 0), 0),
       ...(usualHours !== undefined && { usualHours }),
     };

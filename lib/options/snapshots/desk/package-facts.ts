@@ -24,7 +24,8 @@ const looked = {
   courses: { columns: ['sourcedId', 'status', 'title', 'courseCode'], values: ['status'] },
   classes: {
     columns: ['sourcedId', 'status', 'title', 'classCode', 'courseSourcedId'],
-    ...{ values: ['status'], links: ['schoolSourcedId', 'termSourcedIds'] },
+    values: ['status'],
+    links: ['schoolSourcedId', 'termSourcedIds'],
   },
   users: {
     columns: ['sourcedId', 'status', 'username', 'identifier', 'email', 'role'],
@@ -33,7 +34,8 @@ const looked = {
   roles: { columns: ['userSourcedId', 'status', 'role'], values: ['role'] },
   enrollments: {
     columns: ['sourcedId', 'status', 'classSourcedId', 'userSourcedId', 'role', 'beginDate', 'endDate'],
-    ...{ values: ['status', 'role'], dates: ['beginDate', 'endDate'] },
+    values: ['status', 'role'],
+    dates: ['beginDate', 'endDate'],
   },
   lineItems: {
     columns: ['sourcedId', 'status', 'title', 'classSourcedId', 'resultValueMax'],
@@ -41,10 +43,17 @@ const looked = {
   },
   results: {
     columns: [
-      ...['lineItemSourcedId', 'studentSourcedId', 'status', 'scoreStatus', 'score', 'textScore'],
-      ...['comment', 'dateLastModified'],
+      'lineItemSourcedId',
+      'studentSourcedId',
+      'status',
+      'scoreStatus',
+      'score',
+      'textScore',
+      'comment',
+      'dateLastModified',
     ],
-    ...{ values: ['status', 'scoreStatus'], dates: ['dateLastModified'] },
+    values: ['status', 'scoreStatus'],
+    dates: ['dateLastModified'],
   },
 } as const satisfies Record<string, Looked>;
 
@@ -113,7 +122,9 @@ export const readFacts = async (
   await sets.run(`CREATE TABLE ${quotedName(name)} AS ${rowsOf(table, names)}`, [table.path]);
   const has = (column: string): boolean => table.at(column) >= 0;
   return {
-    ...{ rows: table.rows, damaged: table.damaged.length, columns: table.columns },
+    rows: table.rows,
+    damaged: table.damaged.length,
+    columns: table.columns,
     missing: columns.filter((column) => !has(column)),
     values: await all(values.filter(has), (column) => countsOf(sets, name, column)),
     dates: (await all(dates.filter(has), (column) => formsOf(sets, name, column))).flat(),
@@ -186,11 +197,7 @@ const formOf = ([form, rows, example, least, most, dayFirst, monthFirst, ...days
     form: string,
     [earliest, latest]: readonly (string | null | undefined)[],
     order?: DateForm['order'],
-  ) => ({
-    ...{ form, rows, example },
-    ...(earliest && latest && { earliest, latest }),
-    ...(order && { order }),
-  });
+  ) => ({ form, rows, example, ...(earliest && latest && { earliest, latest }), ...(order && { order }) });
   if (known !== undefined) return told(known, form === 'digits' ? [] : [least, most]);
   const sign = form.replace('parts', '');
   if (form === 'other' || dayFirst + monthFirst === 2) return told('other', []);

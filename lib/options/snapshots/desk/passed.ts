@@ -82,10 +82,13 @@ export const acceptNames = async (
   const count = chosen.length;
   // The object has the names: there may be very many.
   const entry = { reason, counts: { planned: count }, filter: { userNames: count, key } };
-  await audited(audit, { command, ...entry, ...{ done: 'accepted', count } }, async () => {
+  await audited(audit, { command, ...entry, done: 'accepted', count }, async () => {
     const { writeJson } = await reviewBucketOf(target);
     const accepted: AcceptedNames = {
-      ...{ field: open.field, by: await actorOf(target), at, ...(reason !== undefined && { reason }) },
+      field: open.field,
+      by: await actorOf(target),
+      at,
+      ...(reason !== undefined && { reason }),
       names: chosen.map(({ name, userId, record }) => ({ name, userId, record })),
     };
     await writeJson(key, accepted);

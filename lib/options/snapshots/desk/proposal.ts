@@ -43,7 +43,9 @@ export const proposalOf = ({ candidates, roles, dateForms }: Found): Proposal =>
   return {
     orgUnit: best(classes, ({ known }) => known?.orgUnitCode),
     user: best(users, ({ known, field }) => known?.[field]),
-    ...{ roles: named, otherRoles, dateOrder: orderIn(dateForms) },
+    roles: named,
+    otherRoles,
+    dateOrder: orderIn(dateForms),
   };
 };
 

@@ -77,12 +77,21 @@ export const surveyPackage = async (
     const known = usefulOf(asked?.candidates ?? candidates);
     const proposal = proposalOf({ candidates: known, roles, dateForms });
     const tried = await tryImport(file, {
-      ...{ folder, proposal, integrations, onProgress: (share) => onProgress?.(0.5 + share / 2) },
+      folder,
+      proposal,
+      integrations,
+      onProgress: (share) => onProgress?.(0.5 + share / 2),
     });
     const blocks = [...new Set([...facts.blocks, ...('blocked' in tried ? [tried.blocked] : [])])];
     return {
-      ...{ file: basename(file), ...facts, candidates: known, crosswalk: asked?.names, blocks },
-      ...{ trial: 'blocked' in tried ? undefined : tried, proposal, settings: settingsOf(proposal) },
+      file: basename(file),
+      ...facts,
+      candidates: known,
+      crosswalk: asked?.names,
+      blocks,
+      trial: 'blocked' in tried ? undefined : tried,
+      proposal,
+      settings: settingsOf(proposal),
     };
   });
 };
@@ -147,7 +156,11 @@ const readAll = async (present: readonly LookedFile[], reading: Reading) => {
     }
   }
   return {
-    ...{ version: given.version, files, blocks, roles: rolesIn(facts), dateForms: datesIn(facts) },
+    version: given.version,
+    files,
+    blocks,
+    roles: rolesIn(facts),
+    dateForms: datesIn(facts),
     candidates: await candidatesIn(sets, facts),
   };
 };
@@ -221,7 +234,10 @@ const tryImport = async (
   const settings = trialSettingsOf(proposal);
   try {
     const { record } = await compareHere({
-      ...{ file, store: emptyStore, integrations, onProgress },
+      file,
+      store: emptyStore,
+      integrations,
+      onProgress,
       texts: new Map([[settingsKey, JSON.stringify(settings)]]),
       takeReport: async (path) => {
         refusals = await refusalsIn(path, folder);

@@ -89,7 +89,10 @@ const surveyOf = async (
         );
   const roles = [...new Set([...(isHeaderless && source ? [source] : []), ...found.map(([each]) => each)])];
   return {
-    ...{ name, format, columns: table.columns, rows: table.rows },
+    name,
+    format,
+    columns: table.columns,
+    rows: table.rows,
     mapping: mappingToStartFrom(columns, roles),
     ...(isHeaderless && { header: columns.join(table.delimiter) }),
   };

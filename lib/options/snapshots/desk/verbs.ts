@@ -17,7 +17,10 @@ export const decide = async (
 ): Promise<Decided> => {
   const isApproval = decision === 'approved';
   const decided = await decideSnapshot(target, id, {
-    ...{ decision, reason, audit, signal },
+    decision,
+    reason,
+    audit,
+    signal,
     confirm: async (snapshot) => {
       show('Plan', snapshotPlanView(snapshot));
       const answer = await ask({
@@ -72,7 +75,9 @@ export const acceptUserNames = async (
   given: { names: readonly string[] | 'all'; reason?: string | undefined; command: Verb },
 ): ReturnType<typeof acceptNames> => {
   const acceptedNames = await acceptNames(target, {
-    ...{ ...given, audit, signal },
+    ...given,
+    audit,
+    signal,
     confirm: async (chosen) => {
       show('Plan', passedPlanView(chosen));
       const act = `Accept ${countOf(chosen.length, 'user name')}`;

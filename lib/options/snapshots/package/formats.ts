@@ -26,8 +26,11 @@ const knownTables: readonly KnownTable[] = [
     format: 'Canvas',
     columns: ['user_id', 'role', 'status'],
     enrollments: {
-      ...{ course: ['course_id', 'section_id'], user: ['user_id'], field: 'orgDefinedId' },
-      ...{ role: 'role', active: ['status', 'active'] },
+      course: ['course_id', 'section_id'],
+      user: ['user_id'],
+      field: 'orgDefinedId',
+      role: 'role',
+      active: ['status', 'active'],
     },
   },
   { format: 'Canvas', columns: ['user_id', 'login_id'] },
@@ -52,8 +55,11 @@ const knownTables: readonly KnownTable[] = [
     format: 'Blackboard',
     columns: ['external_course_key', 'external_person_key'],
     enrollments: {
-      ...{ course: ['external_course_key'], user: ['external_person_key'], field: 'orgDefinedId' },
-      ...{ role: 'role', active: ['row_status', 'enabled'] },
+      course: ['external_course_key'],
+      user: ['external_person_key'],
+      field: 'orgDefinedId',
+      role: 'role',
+      active: ['row_status', 'enabled'],
     },
   },
   { format: 'Blackboard', columns: ['external_course_key', 'course_id'] },
@@ -62,8 +68,11 @@ const knownTables: readonly KnownTable[] = [
     format: 'Moodle',
     columns: moodleColumns,
     enrollments: {
-      ...{ course: ['course'], user: ['user'], field: 'orgDefinedId' },
-      ...{ role: 'role', changes: ['operation', 'add', 'del'] },
+      course: ['course'],
+      user: ['user'],
+      field: 'orgDefinedId',
+      role: 'role',
+      changes: ['operation', 'add', 'del'],
     },
   },
   {
@@ -112,10 +121,7 @@ const enrollmentsOf = (columns: readonly string[]): Enrollments | undefined => {
   const [[role], course, user] = [take('role'), take('course'), take('user')];
   if (course.length === 0 || user.length === 0) return undefined;
   const isLogin = /login|user.?name|e-?mail|net_?id/i.test(user[0] ?? '');
-  return {
-    ...{ course, user, field: isLogin ? 'userName' : 'orgDefinedId' },
-    ...(role !== undefined && { role }),
-  };
+  return { course, user, field: isLogin ? 'userName' : 'orgDefinedId', ...(role !== undefined && { role }) };
 };
 
 /** The column of the roles of a table about enrollments, as the table writes it. */

@@ -114,7 +114,9 @@ export const delimiterOf = (header: string): string => (header.includes(',') ? '
 
 const propertiesIn = async (files: Files, folder: string): Promise<Map<string, string>> => {
   const table = await readTable(files.open('manifest.csv'), join(folder, 'manifest.csv'), {
-    ...{ file: 'manifest.csv', required: ['propertyName', 'value'], delimiterIn: delimiterOf },
+    file: 'manifest.csv',
+    required: ['propertyName', 'value'],
+    delimiterIn: delimiterOf,
   });
   if (table.rows > maxProperties)
     throw new UnusableSnapshot(

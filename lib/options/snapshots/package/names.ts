@@ -28,12 +28,20 @@ export const readNames = async (reading: Reading): Promise<Table | undefined> =>
   const { orgUnitCode, user } = settings;
   await sets.run(sql('tables'));
   const classes: Named = {
-    ...{ name: 'classes', type: 'class', setting: orgUnitCode, parts: namePartsIn(orgUnitCode) ?? [] },
-    ...{ key: '"orgUnitCode": "sourcedId"', rules: settings.orgUnitRules },
+    name: 'classes',
+    type: 'class',
+    setting: orgUnitCode,
+    parts: namePartsIn(orgUnitCode) ?? [],
+    key: '"orgUnitCode": "sourcedId"',
+    rules: settings.orgUnitRules,
   };
   const users: Named = {
-    ...{ name: 'users', type: 'user', setting: user.column, parts: namePartsIn(user.column) ?? [] },
-    ...{ key: `"user": { "field": "${user.field}", "column": "sourcedId" }`, rules: user },
+    name: 'users',
+    type: 'user',
+    setting: user.column,
+    parts: namePartsIn(user.column) ?? [],
+    key: `"user": { "field": "${user.field}", "column": "sourcedId" }`,
+    rules: user,
   };
   let table: Table | undefined;
   for (const named of [classes, users]) {

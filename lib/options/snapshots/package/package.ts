@@ -42,7 +42,8 @@ export const openPackage = async (
         closing.signal.throwIfAborted();
         const file = `${name}.csv`;
         const options = {
-          ...{ file, required },
+          file,
+          required,
           delimiterIn: (header: string) => cells.separator ?? delimiterOf(header),
           ...(cells.strip && { readCell: (cell: string) => ruledSql(cell, { strip: cells.strip }) }),
         };

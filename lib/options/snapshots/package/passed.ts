@@ -38,8 +38,13 @@ export const countPassedRows = async (
 };
 
 type Found = [
-  ...[name: string, userId: string, record: string, former: string | null],
-  ...[enrollments: number, results: number, courses: string | null],
+  name: string,
+  userId: string,
+  record: string,
+  former: string | null,
+  enrollments: number,
+  results: number,
+  courses: string | null,
 ];
 
 /** The names of `passed`, with what the last export told of them: since when, and what a delta leaves out. */
@@ -64,13 +69,11 @@ export const passedNamesOf = async (
     const courses: string[] = JSON.parse(json ?? '[]');
     const isWhole = modes.enrollments === 'bulk' && modes.results === 'bulk';
     return {
-      ...{
-        name,
-        userId,
-        record,
-        ...(former !== undefined && { former }),
-        sinceMs: then?.sinceMs ?? droppedMs,
-      },
+      name,
+      userId,
+      record,
+      ...(former !== undefined && { former }),
+      sinceMs: then?.sinceMs ?? droppedMs,
       enrollments: Math.max(enrollments, stillOf('enrollments')),
       results: Math.max(results, stillOf('results')),
       courses: isWhole ? courses : [...new Set([...courses, ...(then?.courses ?? [])])].sort(),

@@ -100,7 +100,9 @@ export const snapshotSettings = z
   .transform(({ orgUnitCode, dateOrder, cells, ...others }) => {
     const { from, ...orgUnitRules } = typeof orgUnitCode === 'string' ? { from: orgUnitCode } : orgUnitCode;
     return {
-      ...{ ...others, orgUnitCode: from, orgUnitRules },
+      ...others,
+      orgUnitCode: from,
+      orgUnitRules,
       cells: { ...cells, dateOrder: cells.dateOrder ?? dateOrder },
     };
   });

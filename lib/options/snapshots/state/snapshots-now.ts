@@ -50,7 +50,11 @@ export const snapshotsNow = async (store: Store): Promise<SnapshotNow[]> => {
     const feed = feedOfAccepted(key);
     const isZip = !isTable(feed);
     snapshots.push({
-      ...{ id, acceptedKey: key, droppedMs: sentMs, isSending: sending === true, feed },
+      id,
+      acceptedKey: key,
+      droppedMs: sentMs,
+      isSending: sending === true,
+      feed,
       name: feed === zipFeed ? 'the export of OneRoster' : feed,
       functions: isZip ? kindsOfZip : functionsIn(by),
       ...(isZip && { userField: userField.parse((JSON.parse(by) as unknown[])[1]) }),

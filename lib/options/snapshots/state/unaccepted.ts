@@ -179,11 +179,6 @@ export const carryLost = async (store: Store): Promise<void> => {
     const record = snapshotRecord.safeParse(await store.readJsonIfAny(recordKey(id))).data;
     const { key = `${id}.zip` } = record ?? {};
     const putAt = record?.droppedAt ?? new Date(droppedMsOf(id)).toISOString();
-    await writeUnaccepted(store, id, {
-      ...{ key, putAt, seenAt, id },
-      etag: '',
-      sizeBytes: 0,
-      is: 'rejected',
-    });
+    await writeUnaccepted(store, id, { key, putAt, seenAt, id, etag: '', sizeBytes: 0, is: 'rejected' });
   }
 };

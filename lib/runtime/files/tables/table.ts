@@ -159,7 +159,8 @@ async function* scan(
     }
     const damaged: DamagedRow[] = [];
     const { written, from } = scanner.take(bytes, {
-      ...{ isEnd, columns },
+      isEnd,
+      columns,
       onHeader: (content, delimiter) => {
         columns = cellsOf(content, delimiter).map(({ text }) => plainName(text));
         onHeader(columns, delimiter);
@@ -450,7 +451,8 @@ const createScanner = ({ file, delimiter, maxRecordBytes, line: first }: Scanner
         if (fitting) add(fitting, header.length - fitting.cells);
         else
           onDamaged({
-            ...{ line, row: `#${hash('sha256', bytes.subarray(from, row.to)).slice(0, 20)}` },
+            line,
+            row: `#${hash('sha256', bytes.subarray(from, row.to)).slice(0, 20)}`,
             problem: `has ${row.cells} cells, but the header has ${header.length}`,
           });
       }

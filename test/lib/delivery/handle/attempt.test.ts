@@ -506,7 +506,10 @@ describe('a message that must not be sent twice and left no outcome', () => {
     [
       'rejected',
       new PlatformError({
-        ...{ operation: putThing, call: safe`POST /things`, message: safe`no`, sent: true },
+        operation: putThing,
+        call: safe`POST /things`,
+        message: safe`no`,
+        sent: true,
         refused: { status: 404, type: 'not-found' },
       }),
     ],
@@ -617,7 +620,10 @@ describe('what the platform said when no outcome was left', () => {
     expect(outcomes()).toEqual(['waiting uncertain', 'parked uncertain']);
     expect(story).not.toContain('run a');
     expect(letters[0]?.failure).toMatchObject({
-      ...{ kind: 'uncertain', status: 500, ...words, operation: 'POST /things' },
+      kind: 'uncertain',
+      status: 500,
+      ...words,
+      operation: 'POST /things',
       message:
         'An attempt since 2026-03-01T12:00:00.000Z left no outcome (The platform answered POST /things with 500): the platform does not show it',
       remedy: expect.stringMatching(/^On the platform, look for a thing since/),
@@ -627,8 +633,12 @@ describe('what the platform said when no outcome was left', () => {
   test('is written whole where it just fits, and cut where it is longer by one', () => {
     const refusal = (length: number) =>
       writtenRefusal({
-        ...{ kind: 'uncertain', message: safe`m`, remedy: '', status: 500 },
-        ...{ title: 't'.repeat(length), detail: 'd'.repeat(400) },
+        kind: 'uncertain',
+        message: safe`m`,
+        remedy: '',
+        status: 500,
+        title: 't'.repeat(length),
+        detail: 'd'.repeat(400),
       });
     const room = 600 - refusal(0).length;
     expect(refusal(room)).toHaveLength(600);
@@ -654,7 +664,9 @@ describe('what becomes of a message in one attempt', () => {
       { record, delivery: deliveryOf(record, nowMs) },
       {
         services: { ...servicesWith({}), ledger: undefined, ...services },
-        ...{ deadlineMs: nowMs + leftMs, turnsUntilMs: nowMs + 9 * second, isolated: false },
+        deadlineMs: nowMs + leftMs,
+        turnsUntilMs: nowMs + 9 * second,
+        isolated: false,
         timeLimit: () => signal,
       },
     );
@@ -670,7 +682,10 @@ describe('what becomes of a message in one attempt', () => {
     };
     const fields = () => ['grade', 'comments'];
     expect(await attempted(recordOf('a'), run, { fields, leftMs: 40 * second })).toEqual({
-      ...{ ...read, calls: [acted], outcome: 'done', reason: 'One thing' },
+      ...read,
+      calls: [acted],
+      outcome: 'done',
+      reason: 'One thing',
     });
     expect(story).toEqual(['run a', 'grade,comments']);
     expect(told).toEqual([['normal', 0], acted]);
@@ -678,7 +693,10 @@ describe('what becomes of a message in one attempt', () => {
 
   test('is that it waits a second where an attempt could not end in time', async () => {
     expect(await attempted(recordOf('a'), well, { leftMs: 40 * second - 1 })).toEqual({
-      ...{ ...unread, outcome: 'waiting', seconds: 1, turn: 'no-time' },
+      ...unread,
+      outcome: 'waiting',
+      seconds: 1,
+      turn: 'no-time',
       reason: 'Too little time was left in this invocation. The next one handles the message',
     });
     expect([story, told]).toEqual([[], []]);
@@ -699,7 +717,11 @@ describe('what becomes of a message in one attempt', () => {
       expect(
         await attempted(recordOf('a'), well, { services: { platform, ...(hasLedger && { ledger }) } }),
       ).toEqual({
-        ...{ ...read, outcome: 'waiting', seconds: 42, turn: 'pace', turnMs: 9 * second },
+        ...read,
+        outcome: 'waiting',
+        seconds: 42,
+        turn: 'pace',
+        turnMs: 9 * second,
         reason: 'The rate limiter did not admit the call in this invocation. The message comes back for it',
       });
       expect([story, resources, told]).toEqual([[], [], [['normal', 9 * second]]]);
@@ -721,15 +743,19 @@ describe('what becomes of a message in one attempt', () => {
     const defect = new TypeError('x');
     const refused = new MessageFailure('rejected', safe`no`, { remedy: 'Do this.' });
     expect(await attempted(recordOf('a'), async () => Promise.reject(defect))).toEqual({
-      ...{ ...read, outcome: 'parked' },
+      ...read,
+      outcome: 'parked',
       failure: {
-        ...{ kind: 'defect', message: 'Unexpected TypeError' },
+        kind: 'defect',
+        message: 'Unexpected TypeError',
         remedy:
           'This is a bug in sis-relay. Report it with the log of this message, deploy the fix, then replay.',
       },
     });
     expect(await attempted(recordOf('a'), async () => Promise.reject(refused))).toEqual({
-      ...{ ...read, outcome: 'parked', failure: { kind: 'rejected', message: 'no', remedy: 'Do this.' } },
+      ...read,
+      outcome: 'parked',
+      failure: { kind: 'rejected', message: 'no', remedy: 'Do this.' },
     });
     const turn = ['normal', 0];
     expect(told).toEqual([turn, ['a defect of sis-relay', { messageId: 'sqs a 0' }, defect], turn]);
@@ -739,7 +765,8 @@ describe('what becomes of a message in one attempt', () => {
     const text = (stringValue: string) => ({ dataType: 'String', stringValue });
     const messageAttributes = { letterId: text('x'), whole: text(nowhere) };
     expect(await attempted(Object.assign(recordOf('a'), { messageAttributes }))).toEqual({
-      ...{ ...unread, outcome: 'parked' },
+      ...unread,
+      outcome: 'parked',
       failure: {
         kind: 'rejected',
         message:
@@ -764,9 +791,15 @@ describe('what becomes of a message in one attempt', () => {
     const services = { ledger: ledger && { ...ledger, lateEffectMs: 60_100 } };
     const more = { services, repeatable: false, verify: { subject: () => 'it' } };
     expect(await attempted(recordOf('a'), run, more)).toEqual({
-      ...{ ...read, calls: [acted], outcome: 'waiting', seconds: 62, reason: 'POST /things: failed' },
+      ...read,
+      calls: [acted],
+      outcome: 'waiting',
+      seconds: 62,
+      reason: 'POST /things: failed',
       failure: {
-        ...{ kind: 'uncertain', message: 'POST /things: failed', operation: 'POST /things' },
+        kind: 'uncertain',
+        message: 'POST /things: failed',
+        operation: 'POST /things',
         remedy:
           'Check on the platform whether it was done. If it was, discard this letter. If not, replay it.',
       },
@@ -800,7 +833,10 @@ describe('what becomes of a message in one attempt', () => {
       expect(opened).toEqual([['s3://files/one', 1, expect.objectContaining({ aborted: true })]]);
     };
     expect(await attempted(recordOf('a'), run, { services })).toEqual({
-      ...{ ...read, calls: [listed, listed], outcome: 'done', reason: 'that of users/7' },
+      ...read,
+      calls: [listed, listed],
+      outcome: 'done',
+      reason: 'that of users/7',
     });
   });
 
@@ -876,9 +912,11 @@ describe('what becomes of a message in one attempt', () => {
         await attempted(notice, well, { services: { fanOut: async () => Promise.reject(down) } }),
       ).toEqual({ ...unread, outcome: 'waiting', seconds: 5, reason: 'down', failure });
       expect(await attempted(notice)).toEqual({
-        ...{ ...unread, outcome: 'parked' },
+        ...unread,
+        outcome: 'parked',
         failure: {
-          ...{ kind: 'rejected', message: 'The message is a notice of S3, not an event' },
+          kind: 'rejected',
+          message: 'The message is a notice of S3, not an event',
           remedy: 'Only a function can handle it, from its queue. Replay this letter.',
         },
       });
@@ -906,7 +944,11 @@ describe('what becomes of a message in one attempt', () => {
         then();
         if (refused)
           throw new PlatformError({
-            ...{ operation: putThing, call: safe`PUT /things`, message: safe`no`, sent: true, refused },
+            operation: putThing,
+            call: safe`PUT /things`,
+            message: safe`no`,
+            sent: true,
+            refused,
           });
       },
     });
@@ -916,7 +958,9 @@ describe('what becomes of a message in one attempt', () => {
 
     test('is done to what they stand for, which is looked up by the service itself, in the message’s class', async () => {
       expect(await attempted(named(), well, { ...meeting(), priority: 'urgent', actor: () => '7' })).toEqual({
-        ...{ ...looked, outcome: 'done', reason: undefined },
+        ...looked,
+        outcome: 'done',
+        reason: undefined,
       });
       expect(story).toEqual(['run with 2 and 301']);
       expect(told).toEqual([listed, ['urgent', 0]]);
@@ -929,7 +973,10 @@ describe('what becomes of a message in one attempt', () => {
 
     test('is that it waits where nobody knows what they stand for, after it was looked up', async () => {
       expect(await attempted(named('Quiz'), well, meeting())).toEqual({
-        ...{ ...read, calls: [listed], outcome: 'waiting', seconds: 5 },
+        ...read,
+        calls: [listed],
+        outcome: 'waiting',
+        seconds: 5,
         reason: 'None of the 2 grade objects of org unit 7 has the name in data.gradeObjectName',
         failure: expect.objectContaining({ kind: 'unknown-id', detail: 'gradeObjectName Quiz' }),
       });
@@ -949,7 +996,11 @@ describe('what becomes of a message in one attempt', () => {
         const message =
           'The platform does not know the id that an id of the SIS stood for: the message is sent again with the current id';
         expect(await attempted(named(), well, { ...moved, services: { ledger: ledgerOf() } })).toEqual({
-          ...{ ...looked, calls: [listed, listed], outcome: 'waiting', seconds: 5, reason: message },
+          ...looked,
+          calls: [listed, listed],
+          outcome: 'waiting',
+          seconds: 5,
+          reason: message,
           failure: { kind: 'unknown-id', message, remedy: expect.stringMatching(/^Do nothing at first: /) },
         });
       },
@@ -963,7 +1014,9 @@ describe('what becomes of a message in one attempt', () => {
     ])('is a letter where %s', async (_, refused, then, looks) => {
       const ended = await attempted(named(), well, meeting(refused, then));
       expect(ended).toEqual({
-        ...{ ...looked, calls: Array(looks).fill(listed), outcome: 'parked' },
+        ...looked,
+        calls: Array(looks).fill(listed),
+        outcome: 'parked',
         failure: expect.objectContaining({ status: refused.status }),
       });
     });

@@ -52,7 +52,8 @@ const container = (deadly: readonly string[] = [], more: Partial<Integration<Dat
     }) as unknown as z.ZodType<Data>,
     resource: ({ say }) => `try-out/${tests}/${say}`,
     changes: ['try-out'],
-    ...{ operations: [], repeatable: true },
+    operations: [],
+    repeatable: true,
     run: async ({ say }) => {
       story.push(`run ${say}`);
       isDead ||= deadly.includes(say);
@@ -95,8 +96,12 @@ const recordOf = (say: string, { attempts = 1, waitedMs = 0, pad }: Receipt = {}
     receiptHandle: say,
     eventSourceARN: 'arn:aws:sqs:eu-west-1:1:try-out',
     body: JSON.stringify({
-      ...{ specversion: '1.0', id: say, source: '/sis', type: 'sis.try-out.v1' },
-      ...{ time: '2026-11-24T10:00:00Z', data: { say, pad } },
+      specversion: '1.0',
+      id: say,
+      source: '/sis',
+      type: 'sis.try-out.v1',
+      time: '2026-11-24T10:00:00Z',
+      data: { say, pad },
     }),
     attributes: {
       SentTimestamp: `${nowMs - waitedMs}`,
@@ -194,7 +199,8 @@ test('a letter of what was not read holds nothing of it where a message may hold
   const { body = '' } = letters[0] ?? {};
   expect(JSON.parse(body)).toEqual({
     withheld: 'The message may hold a secret, and cannot be searched for it',
-    ...{ bytes: recordOf('a', large).body.length, id: 'a' },
+    bytes: recordOf('a', large).body.length,
+    id: 'a',
   });
 });
 

@@ -8,14 +8,21 @@ import { safe } from '../../../../lib/message/safe-text.ts';
 
 const startedMs = Date.UTC(2026, 2, 1, 12);
 const body = JSON.stringify({
-  ...{ specversion: '1.0', id: 'e-1', source: 'sis', type: 'sis.try-out.v1' },
-  ...{ time: '2026-03-01T11:00:00Z', data: { userName: 'nora' } },
+  specversion: '1.0',
+  id: 'e-1',
+  source: 'sis',
+  type: 'sis.try-out.v1',
+  time: '2026-03-01T11:00:00Z',
+  data: { userName: 'nora' },
 });
 const integration: Integration<{ userId: number }> = {
   name: 'try-out',
   data: z.strictObject({ userId: z.number() }),
   resource: ({ userId }) => `thing/${userId}`,
-  ...{ changes: ['thing/'], operations: [], repeatable: true, run: async () => {} },
+  changes: ['thing/'],
+  operations: [],
+  repeatable: true,
+  run: async () => {},
 };
 
 type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
@@ -30,7 +37,10 @@ const noteOf = (
   return deskNoteOf(integration, { record, delivery }, settlement);
 };
 const waiting = (more: Partial<Extract<Settled, { outcome: 'waiting' }>> = {}): Settled => ({
-  ...{ ...about, outcome: 'waiting', seconds: 30, reason: safe`It waits` },
+  ...about,
+  outcome: 'waiting',
+  seconds: 30,
+  reason: safe`It waits`,
   ...more,
 });
 const text = (stringValue: string) => ({ stringValue, dataType: 'String' }) as const;
@@ -38,13 +48,11 @@ const text = (stringValue: string) => ({ stringValue, dataType: 'String' }) as c
 describe('what operators see of a message', () => {
   test('is why it waits, until when, and what it is about', () => {
     const failure = {
-      ...{
-        kind: 'throttled' as const,
-        message: safe`No`,
-        remedy: 'Do this.',
-        status: 429,
-        operation: safe`PUT /x`,
-      },
+      kind: 'throttled' as const,
+      message: safe`No`,
+      remedy: 'Do this.',
+      status: 429,
+      operation: safe`PUT /x`,
     };
     const call = { call: 'GET /y', status: 200 } as never;
     const ids = { userId: 301 };
@@ -53,17 +61,23 @@ describe('what operators see of a message', () => {
       attributes: { history: text('edited') },
     });
     expect(note).toMatchObject({
-      ...{
-        message: 'm',
-        outcome: 'waiting',
-        isAsked: false,
-        attempts: 2,
-        replays: 1,
-        firstMs: startedMs - 5,
-      },
-      ...{ kind: 'throttled', reason: 'It could not open a file yet', remedy: 'Do this.', status: 429 },
-      ...{ operation: 'PUT /x', waits: { nextMs: startedMs + 30_000, handle: 'r' }, copyOf: undefined },
-      ...{ eventId: 'e-1', ids, body, history: 'edited' },
+      message: 'm',
+      outcome: 'waiting',
+      isAsked: false,
+      attempts: 2,
+      replays: 1,
+      firstMs: startedMs - 5,
+      kind: 'throttled',
+      reason: 'It could not open a file yet',
+      remedy: 'Do this.',
+      status: 429,
+      operation: 'PUT /x',
+      waits: { nextMs: startedMs + 30_000, handle: 'r' },
+      copyOf: undefined,
+      eventId: 'e-1',
+      ids,
+      body,
+      history: 'edited',
     });
     expect(note?.resource()).toBe('thing/301');
   });
@@ -75,7 +89,12 @@ describe('what operators see of a message', () => {
       { call: 'PUT /x', status: 204 },
     ] as never;
     expect(noteOf({ ...about, outcome: 'done', calls })).toMatchObject({
-      ...{ outcome: 'done', status: 204, operation: 'PUT /x', kind: undefined, waits: undefined, reason: '' },
+      outcome: 'done',
+      status: 204,
+      operation: 'PUT /x',
+      kind: undefined,
+      waits: undefined,
+      reason: '',
     });
   });
 

@@ -139,7 +139,10 @@ test.each<[string, typeof start, [number, number, number, boolean, string][]]>([
     const found = await textsIn(file, { pieceBytes, from });
     expect(
       found.map((each) => [
-        ...[each.line, each.end, each.nextLine, each.isList],
+        each.line,
+        each.end,
+        each.nextLine,
+        each.isList,
         'text' in each ? Buffer.from(each.text).toString() : each.problem,
       ]),
     ).toEqual(expected);

@@ -26,8 +26,14 @@ type Options = Parameters<typeof createFanOut>[0];
 
 const start = (send: (messages: Outgoing[]) => Promise<void>, more: Partial<Options> = {}) =>
   createFanOut({
-    ...{ bucket, functionName: 'try-out', s3: async () => s3, send, nowMs: () => 0 },
-    ...{ timeoutMs: waitLimitMs, maximumBytes: 100_000_000, maximumEvents: 1_000_000 },
+    bucket,
+    functionName: 'try-out',
+    s3: async () => s3,
+    send,
+    nowMs: () => 0,
+    timeoutMs: waitLimitMs,
+    maximumBytes: 100_000_000,
+    maximumEvents: 1_000_000,
     ...more,
   });
 const recordOf = (attributes: Outgoing['attributes'] = {}) =>
@@ -201,8 +207,14 @@ test('what time does not suffice for is left to a message that says where to go 
   expect({ ...place, StringValue: JSON.parse(place?.StringValue ?? '') }).toEqual({
     DataType: 'String',
     StringValue: {
-      ...{ file: 1, etag: expect.stringMatching(/^"\w+"$/), byte: 2_400, line: 2, isList: true },
-      ...{ sent: 80, sentBefore: 3, unsent: 2 },
+      file: 1,
+      etag: expect.stringMatching(/^"\w+"$/),
+      byte: 2_400,
+      line: 2,
+      isList: true,
+      sent: 80,
+      sentBefore: 3,
+      unsent: 2,
       problem: 'line 2 holds U+FFFF, a character that SQS does not accept',
       flawed: 1,
     },
@@ -212,7 +224,8 @@ test('what time does not suffice for is left to a message that says where to go 
 describe('a file with what cannot be sent', () => {
   const notice = {
     source: 'aws.s3',
-    ...{ account: '1', 'detail-type': 'Object Created' },
+    account: '1',
+    'detail-type': 'Object Created',
     detail: { bucket: { name: bucket }, object: { key: 'events/try-out/own' } },
   };
   const full = { full: { DataType: 'String', StringValue: 'x'.repeat(100) } };

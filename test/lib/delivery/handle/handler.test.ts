@@ -266,11 +266,21 @@ describe('a batch', () => {
     const run: Run = async (say) => void story.push(say);
     await handlerOf(integrationOf(run), () => services)({ Records }, plentyOfTime);
     expect(story).toEqual([
-      ...['never begins', 'never', 'never ended'],
-      ...['has no text begins', 'has no text is parked', 'has no text ended'],
-      ...['once begins', 'once', 'once ended'],
-      ...['once, and long begins', 'once, and long', 'once, and long ended'],
-      ...['often begins', 'often', 'often ended'],
+      'never begins',
+      'never',
+      'never ended',
+      'has no text begins',
+      'has no text is parked',
+      'has no text ended',
+      'once begins',
+      'once',
+      'once ended',
+      'once, and long begins',
+      'once, and long',
+      'once, and long ended',
+      'often begins',
+      'often',
+      'often ended',
     ]);
   });
 
@@ -427,7 +437,8 @@ describe('what an integration throws', () => {
     '8.5 points of user 3',
   ])('is told in the log without the title of a page: %j', async (title) => {
     const refused = parseRefusal({
-      ...{ status: 403, headers: { 'content-type': 'text/html' } },
+      status: 403,
+      headers: { 'content-type': 'text/html' },
       text: `<html><head><title>${title}</title></head><body>x</body></html>`,
     });
     const { reports, letters } = await handleOne(throwing(refusedBy(refused)));

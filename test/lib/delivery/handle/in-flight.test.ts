@@ -27,7 +27,10 @@ beforeEach(async () => {
 
 const inFlightFrom = (from?: number) =>
   createInFlight({
-    ...{ sqs: async () => sqs, queueUrl: url, nowMs: () => nowMs, from },
+    sqs: async () => sqs,
+    queueUrl: url,
+    nowMs: () => nowMs,
+    from,
     warn: (text, facts) => warnings.push([text, facts]),
   });
 

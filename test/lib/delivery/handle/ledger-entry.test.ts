@@ -16,10 +16,17 @@ const integration: Integration<Data> = {
   name: 'try-out',
   data: z.strictObject({ userId: z.number() }),
   resource: ({ userId }) => `thing/${userId}`,
-  ...{ changes: ['thing'], operations: [], repeatable: true, run: async () => {} },
+  changes: ['thing'],
+  operations: [],
+  repeatable: true,
+  run: async () => {},
 };
 const message = {
-  ...{ id: 'e-1', source: '/sis', time: '2026-03-01T10:00:00.5Z', sequence: '12', data: { userId: 301 } },
+  id: 'e-1',
+  source: '/sis',
+  time: '2026-03-01T10:00:00.5Z',
+  sequence: '12',
+  data: { userId: 301 },
 };
 const version = '2026-03-01T10:00:00.500000000\u000100212\u0001e-1\u0001/sis\u0001try-out';
 const digest: Digest = async (parts) => (parts[2] === 'unknown' ? undefined : parts.join(' '));
@@ -28,13 +35,20 @@ describe('what the ledger is asked about a message', () => {
   const record = { messageId: 'm', messageAttributes: {} } as unknown as SQSRecord;
   const delivery = { sentMs: nowMs - 2, firstMs: nowMs - 1, startedMs: nowMs, attempts: 1, replays: 3 };
   const common = {
-    ...{ resource: 'thing/301', fields: ['whole'], version, repeatable: true, messageId: 'm', replays: 3 },
+    resource: 'thing/301',
+    fields: ['whole'],
+    version,
+    repeatable: true,
+    messageId: 'm',
+    replays: 3,
     timeMs: Date.UTC(2026, 2, 1, 10, 0, 0, 500),
   };
 
   test('is the whole resource, without digests, where its integration declares no more', async () => {
     expect(await entryOf({ integration, message, record, delivery }, digest)).toEqual({
-      ...{ ...common, decidedMs: undefined, digests: {} },
+      ...common,
+      decidedMs: undefined,
+      digests: {},
     });
   });
 
@@ -44,7 +58,9 @@ describe('what the ledger is asked about a message', () => {
     const effect = { wanted: ({ userId }: Data) => ({ grade: `${userId}`, comments: 'unknown' }) };
     const given = { integration: { ...integration, effect }, message, delivery };
     expect(await entryOf({ ...given, record: decided as unknown as SQSRecord }, digest)).toEqual({
-      ...{ ...common, decidedMs: nowMs - 2, digests: { grade: 'thing/301 grade 301' } },
+      ...common,
+      decidedMs: nowMs - 2,
+      digests: { grade: 'thing/301 grade 301' },
     });
   });
 
@@ -80,12 +96,10 @@ describe('the place of a message in the ledger', () => {
   test('of a message that must not be sent twice is that of the message itself, whatever its time', () => {
     const once = { repeatable: () => false, fields: () => ['a/b', 'c'] };
     expect(placeOf(once)).toEqual({
-      ...{
-        resource: 'thing/301',
-        fields: ['a/c14cddc033f64b9dea80ea675cf280a0', 'c'],
-        version: '%2Fsis/e-1',
-        repeatable: false,
-      },
+      resource: 'thing/301',
+      fields: ['a/c14cddc033f64b9dea80ea675cf280a0', 'c'],
+      version: '%2Fsis/e-1',
+      repeatable: false,
     });
   });
 });
@@ -93,8 +107,12 @@ describe('the place of a message in the ledger', () => {
 describe('the resource in a body', () => {
   const bodyOf = (data: object) =>
     JSON.stringify({
-      ...{ specversion: '1.0', id: 'e-1', source: '/sis', type: 'sis.try-out.v1' },
-      ...{ time: '2026-03-01T10:00:00Z', data },
+      specversion: '1.0',
+      id: 'e-1',
+      source: '/sis',
+      type: 'sis.try-out.v1',
+      time: '2026-03-01T10:00:00Z',
+      data,
     });
   const within = (body: string, ids?: Record<string, number>) =>
     resourceIn(integration, body, { nowMs, ids });

@@ -123,7 +123,9 @@ describe('waiting messages', () => {
       },
     } as unknown as SQSClient;
     const delays = Array.from({ length: 50 }, (_, at) => ({
-      ...{ messageId: `m${at}`, receiptHandle: `r${at}`, seconds: 5 },
+      messageId: `m${at}`,
+      receiptHandle: `r${at}`,
+      seconds: 5,
     }));
     await queues({ sqs: async () => silent }).delay(delays);
     expect(most).toBe(5);
@@ -231,17 +233,22 @@ describe('a parked message', () => {
 
 describe('a parked message that SQS will never take as a letter', () => {
   const failure: LetterFailure = {
-    ...{ kind: 'rejected', message: 'm', remedy: 'r', function: 'grade-push', attempts: 1 },
-    ...{
-      status: 404,
-      detail: 'User not found',
-      firstAt: '2026-06-01T12:00:00Z',
-      lastAt: '2026-06-01T12:00:00Z',
-    },
+    kind: 'rejected',
+    message: 'm',
+    remedy: 'r',
+    function: 'grade-push',
+    attempts: 1,
+    status: 404,
+    detail: 'User not found',
+    firstAt: '2026-06-01T12:00:00Z',
+    lastAt: '2026-06-01T12:00:00Z',
   };
   const letter: DeadLetter = {
-    ...{ body: '{"id":"e-1","a":"ä😀\u2028"}', source: 'arn:aws:sqs:eu-west-1:1:sis-relay-grade-push' },
-    ...{ failure, replays: 1, attributes: { trace: { DataType: 'String', StringValue: 't' } } },
+    body: '{"id":"e-1","a":"ä😀\u2028"}',
+    source: 'arn:aws:sqs:eu-west-1:1:sis-relay-grade-push',
+    failure,
+    replays: 1,
+    attributes: { trace: { DataType: 'String', StringValue: 't' } },
   };
   const notANumber = { trace: { DataType: 'Number', StringValue: 'not one' } };
 
@@ -256,7 +263,11 @@ describe('a parked message that SQS will never take as a letter', () => {
     expect([others, more]).toEqual([[], []]);
     const { body, ...story } = message!;
     expect(story).toEqual({
-      ...{ failure, replays: 1, attributes: {}, source: given.source, whole: object!.address },
+      failure,
+      replays: 1,
+      attributes: {},
+      source: given.source,
+      whole: object!.address,
     });
     expect(JSON.parse(body)).toMatchObject({ whole: object!.address, bytes: Buffer.byteLength(given.body) });
     expect(object!.address).toMatch(/^s3:\/\/files-\d+\/letters\/grade-push\/\w{32}\.jsonl$/);
@@ -334,8 +345,10 @@ describe('a parked message that SQS will never take as a letter', () => {
     const [message] = (await receive(letters.url)).map(letterOf);
     expect(message).toMatchObject({ failure, source: letter.source, replays: 1, whole: 'nowhere' });
     expect(JSON.parse(message!.body)).toEqual({
-      ...{ whole: 'nowhere', why: expect.stringContaining('LETTERS_BUCKET') },
-      ...{ bytes: Buffer.byteLength(letter.body), id: 'e-1' },
+      whole: 'nowhere',
+      why: expect.stringContaining('LETTERS_BUCKET'),
+      bytes: Buffer.byteLength(letter.body),
+      id: 'e-1',
     });
     expect(warnings).toEqual([{ code: 'InvalidParameterValue' }]);
     expect(warningTexts).toEqual([

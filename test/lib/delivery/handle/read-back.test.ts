@@ -20,7 +20,9 @@ describe('a call whose answer does not confirm success', () => {
   test('was not if the platform shows something else', async () => {
     const thrown = await outcomeOf(async () => false);
     expect(thrown).toMatchObject({
-      ...{ kind: 'unexpected-answer', remedy: 'Look there.', cause: unclear },
+      kind: 'unexpected-answer',
+      remedy: 'Look there.',
+      cause: unclear,
       message: 'It answered “Done”; the platform shows something else than was sent',
       refusal: { kind: 'unexpected-answer', message: 'It answered “Done”' },
     });
@@ -28,7 +30,8 @@ describe('a call whose answer does not confirm success', () => {
 
   test('is for a person if its effect cannot be seen', async () => {
     expect(await outcomeOf(() => Promise.reject(refused))).toMatchObject({
-      ...{ kind: 'unexpected-answer', cause: unclear },
+      kind: 'unexpected-answer',
+      cause: unclear,
       message: 'It answered “Done”; and it cannot be seen whether it was done: No',
     });
   });

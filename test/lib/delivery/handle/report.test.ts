@@ -12,8 +12,11 @@ type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
 const nowMs = Date.UTC(2026, 2, 1, 12);
 const record = { messageId: 'm', body: '{"id":"event-1"}' } as SQSRecord;
 const delivery = {
-  ...{ sentMs: nowMs - 90_600, firstMs: nowMs - 60_600, startedMs: nowMs - 600 },
-  ...{ attempts: 1, replays: 0 },
+  sentMs: nowMs - 90_600,
+  firstMs: nowMs - 60_600,
+  startedMs: nowMs - 600,
+  attempts: 1,
+  replays: 0,
 };
 
 /** What is told of a message to the log, and to the incidents. */
@@ -40,19 +43,21 @@ const toldOf = (
 };
 
 const callOf = (name: string, status: number, durationMs: number): CallReport => ({
-  ...{
-    operation: ownText(name),
-    call: safe`PUT /${ownText(name)}`,
-    status,
-    durationMs,
-    mayHaveActed: true,
-    priority: 'normal',
-  },
+  operation: ownText(name),
+  call: safe`PUT /${ownText(name)}`,
+  status,
+  durationMs,
+  mayHaveActed: true,
+  priority: 'normal',
 });
 const calls = [callOf('one', 200, 10.4), callOf('none', 200, 1), callOf('two', 204, 19.3)];
 const failure: Failure = {
-  ...{ kind: 'rejected', message: safe`There is no ‹jane.pdf›`, remedy: 'Look for ‹jane.pdf›.' },
-  ...{ operation: safe`GET /three`, status: 404, requestId: '0f6c1a52' },
+  kind: 'rejected',
+  message: safe`There is no ‹jane.pdf›`,
+  remedy: 'Look for ‹jane.pdf›.',
+  operation: safe`GET /three`,
+  status: 404,
+  requestId: '0f6c1a52',
 };
 const since = { durationMs: 600, ageSeconds: 90, waitedSeconds: 60 };
 
@@ -66,9 +71,19 @@ test('what is done is told with its last call, and with the time that it took wi
   };
   expect(toldOf(settlement, { attempts: 2 })).toEqual({
     told: {
-      ...{ outcome: 'done', messageId: 'm', eventId: 'event-2', reason: 'It is new' },
-      ...{ operation: 'PUT /two', status: 204, attempts: 2, replays: 0, requests: 3, platformMs: 31 },
-      ...{ ...since, durationMs: 350, turnMs: 250 },
+      outcome: 'done',
+      messageId: 'm',
+      eventId: 'event-2',
+      reason: 'It is new',
+      operation: 'PUT /two',
+      status: 204,
+      attempts: 2,
+      replays: 0,
+      requests: 3,
+      platformMs: 31,
+      ...since,
+      durationMs: 350,
+      turnMs: 250,
     },
     heard: [{ outcome: 'done', calls, asService: true, again: true }],
   });
@@ -78,13 +93,26 @@ test('what is parked is told with its failure, and with no name of a file in it'
   const settlement: Settled = { outcome: 'parked', failure, eventId: undefined, calls, turnMs: 0 };
   expect(toldOf(settlement, { asService: false, replays: 1 })).toEqual({
     told: {
-      ...{ outcome: 'parked', messageId: 'm', eventId: 'event-1', reason: 'There is no a file' },
-      ...{ kind: 'rejected', operation: 'GET /three', status: 404, requestId: '0f6c1a52' },
-      ...{ attempts: 1, replays: 1, requests: 3, platformMs: 31, ...since },
+      outcome: 'parked',
+      messageId: 'm',
+      eventId: 'event-1',
+      reason: 'There is no a file',
+      kind: 'rejected',
+      operation: 'GET /three',
+      status: 404,
+      requestId: '0f6c1a52',
+      attempts: 1,
+      replays: 1,
+      requests: 3,
+      platformMs: 31,
+      ...since,
     },
     heard: [
       {
-        ...{ outcome: 'parked', calls, asService: false, again: true },
+        outcome: 'parked',
+        calls,
+        asService: false,
+        again: true,
         failure: { ...failure, message: 'There is no a file' },
       },
     ],
@@ -94,20 +122,26 @@ test('what is parked is told with its failure, and with no name of a file in it'
 test('what waits unread is told with its time, and without the id that was not read', () => {
   const unsaid: Failure = { kind: 'unavailable', message: safe``, remedy: 'Wait.' };
   const settlement: Settled = {
-    ...{
-      outcome: 'waiting',
-      seconds: 77,
-      reason: safe``,
-      failure: unsaid,
-      eventId: undefined,
-      calls: [],
-      turnMs: 0,
-    },
+    outcome: 'waiting',
+    seconds: 77,
+    reason: safe``,
+    failure: unsaid,
+    eventId: undefined,
+    calls: [],
+    turnMs: 0,
   };
   expect(toldOf(settlement, { isUnread: true })).toEqual({
     told: {
-      ...{ outcome: 'waiting', messageId: 'm', reason: '', kind: 'unavailable', waitSeconds: 77 },
-      ...{ attempts: 1, replays: 0, requests: 0, platformMs: 0, ...since },
+      outcome: 'waiting',
+      messageId: 'm',
+      reason: '',
+      kind: 'unavailable',
+      waitSeconds: 77,
+      attempts: 1,
+      replays: 0,
+      requests: 0,
+      platformMs: 0,
+      ...since,
     },
     heard: [{ outcome: 'waiting', failure: unsaid, calls: [], asService: true, again: false }],
   });
@@ -117,8 +151,14 @@ test('what was superseded, and needed no call, is told without a reason', () => 
   const settlement: Settled = { outcome: 'superseded', eventId: 'event-1', calls: [], turnMs: 0 };
   expect(toldOf(settlement)).toEqual({
     told: {
-      ...{ outcome: 'superseded', messageId: 'm', eventId: 'event-1' },
-      ...{ attempts: 1, replays: 0, requests: 0, platformMs: 0, ...since },
+      outcome: 'superseded',
+      messageId: 'm',
+      eventId: 'event-1',
+      attempts: 1,
+      replays: 0,
+      requests: 0,
+      platformMs: 0,
+      ...since,
     },
     heard: [{ outcome: 'superseded', calls: [], asService: true, again: false }],
   });

@@ -14,7 +14,8 @@ afterEach(() => office.clearFaults());
 
 const addressed = (name: string, count: number) =>
   Array.from({ length: count }, (_, at) => ({
-    ...{ function: name, message: { body: `${name} ${at}`, attributes: {} } },
+    function: name,
+    message: { body: `${name} ${at}`, attributes: {} },
   }));
 const send = (messages: ReturnType<typeof addressed>) =>
   sendToFunctions(messages, {

@@ -236,8 +236,14 @@ describe('the services of a function', () => {
     expect(Messages.map(letterOf)).toEqual([letter]);
 
     const entry = {
-      ...{ resource: 'grade/1/2/3', fields: ['grade'], version: '1', timeMs: Date.now() },
-      ...{ messageId: 'm', replays: 0, repeatable: true, decidedMs: undefined },
+      resource: 'grade/1/2/3',
+      fields: ['grade'],
+      version: '1',
+      timeMs: Date.now(),
+      messageId: 'm',
+      replays: 0,
+      repeatable: true,
+      decidedMs: undefined,
       digests: { grade: (await digest?.(['grade/1/2/3', 'grade', '8'])) ?? '' },
     };
     expect(entry.digests.grade).toMatch(/^[\w-]{26}$/);
@@ -255,7 +261,8 @@ describe('the services of a function', () => {
     for (const at of Array(80_000).keys())
       queue.inflightMessages.set(`${at}`, {
         message: { ...messages[0], messageId: `${at}` } as (typeof messages)[number],
-        ...{ receiptHandle: `${at}`, visibilityDeadline: Date.now() + 60_000 },
+        receiptHandle: `${at}`,
+        visibilityDeadline: Date.now() + 60_000,
       });
     onTestFinished(() => queue.inflightMessages.clear());
     expect(limits.isCrowded?.()).toBe(false);

@@ -67,14 +67,19 @@ const settled = ({ record, isolated = false, integration = {} }: Given, more: Pa
     ...more,
   });
   const invocation: Invocation = {
-    ...{ services, deadlineMs: nowMs + minute, turnsUntilMs: nowMs, isolated },
+    services,
+    deadlineMs: nowMs + minute,
+    turnsUntilMs: nowMs,
+    isolated,
     timeLimit: () => new AbortController().signal,
   };
   const its: Integration<Data> = {
     name: 'try-out',
     data: z.strictObject({ say: z.string(), userId: platformId.optional() }) as z.ZodType<Data>,
     resource: ({ say, userId }) => `try-out/${say}/${userId ?? 'nobody'}`,
-    ...{ changes: ['try-out'], operations: [], repeatable: true },
+    changes: ['try-out'],
+    operations: [],
+    repeatable: true,
     run: async ({ say }) => void story.push(`run ${say}`),
     ...integration,
   };
@@ -83,12 +88,19 @@ const settled = ({ record, isolated = false, integration = {} }: Given, more: Pa
 
 const bodyOf = (data: object) =>
   JSON.stringify({
-    ...{ specversion: '1.0', id: 'event-1', source: '/sis', type: 'sis.try-out.v1' },
-    ...{ time: '2026-03-01T10:00:00Z', data },
+    specversion: '1.0',
+    id: 'event-1',
+    source: '/sis',
+    type: 'sis.try-out.v1',
+    time: '2026-03-01T10:00:00Z',
+    data,
   });
 const recordOf = (attempts = 1, waitedMs = 0) =>
   ({
-    ...{ messageId: 'm', receiptHandle: 'r', eventSourceARN: source, body: bodyOf({ say: 'a' }) },
+    messageId: 'm',
+    receiptHandle: 'r',
+    eventSourceARN: source,
+    body: bodyOf({ say: 'a' }),
     attributes: {
       SentTimestamp: `${nowMs - waitedMs}`,
       ApproximateFirstReceiveTimestamp: `${nowMs - waitedMs}`,
@@ -101,7 +113,11 @@ const suspect = recordOf(2, 12 * minute);
 const large = { body: bodyOf({ say: 'x'.repeat(131_072) }) };
 const done = {
   outcome: 'done',
-  ...{ reason: undefined, ids: undefined, eventId: 'event-1', calls: [], turnMs: 0 },
+  reason: undefined,
+  ids: undefined,
+  eventId: 'event-1',
+  calls: [],
+  turnMs: 0,
 };
 const unread = { eventId: undefined, calls: [], turnMs: 0 };
 
@@ -111,11 +127,19 @@ const refusing = {
   },
 };
 const letterOf = (more: object, failure: object) => ({
-  ...{ body: bodyOf({ say: 'a' }), letterId: 'm', source, replays: 0 },
+  body: bodyOf({ say: 'a' }),
+  letterId: 'm',
+  source,
+  replays: 0,
   attributes: { trace: { DataType: 'String', StringValue: 't' } },
   failure: {
-    ...{ kind: 'rejected', message: 'It is wrong', remedy: 'Correct it.', function: 'try-out' },
-    ...{ attempts: 1, firstAt: '2026-03-01T12:00:00.000Z', lastAt: '2026-03-01T12:00:00.000Z' },
+    kind: 'rejected',
+    message: 'It is wrong',
+    remedy: 'Correct it.',
+    function: 'try-out',
+    attempts: 1,
+    firstAt: '2026-03-01T12:00:00.000Z',
+    lastAt: '2026-03-01T12:00:00.000Z',
     ...failure,
   },
   ...more,
@@ -184,7 +208,8 @@ describe('what may have killed the function', () => {
 
   test('is parked unread after three deaths, and its text is shown nowhere else', async () => {
     const failure = {
-      ...{ kind: 'crashed', message: 'The function died three times while it handled this message' },
+      kind: 'crashed',
+      message: 'The function died three times while it handled this message',
       remedy: 'Find the cause in the function’s log (memory, time, the file named), fix it, then replay.',
     };
     const settlement = await settled({ record: suspect }, { ledger: ledgerWith({ kind: 'crashed' }) });
@@ -236,7 +261,8 @@ describe('a letter', () => {
       'try-out/a/nobody',
       {
         letter: {
-          ...{ whole: pointing.whole, replays: 1 },
+          whole: pointing.whole,
+          replays: 1,
           attributes: {
             letterId: { DataType: 'String', StringValue: pointing.letterId },
             whole: { DataType: 'String', StringValue: pointing.whole },
@@ -281,7 +307,8 @@ describe('a letter', () => {
       {
         letter: { body: expect.not.stringContaining('hunter2') },
         failure: {
-          ...{ kind: 'invalid', message: expect.stringContaining('data.say: expected string') },
+          kind: 'invalid',
+          message: expect.stringContaining('data.say: expected string'),
           remedy: expect.stringMatching(/^This letter cannot be replayed/),
         },
       },
@@ -295,7 +322,8 @@ describe('a letter', () => {
           body: '{"withheld":"The message may hold a secret, and is no event in which it can be found","bytes":30,"id":"event-1"}',
         },
         failure: {
-          ...{ kind: 'invalid', message: 'The message is not valid: the body is not JSON' },
+          kind: 'invalid',
+          message: 'The message is not valid: the body is not JSON',
           remedy:
             'This letter cannot be replayed. Find its producer by the id and the size in this letter. Have the message sent again in the form that the contract describes, then discard this letter. If the message contained a secret, rotate that secret.',
         },
@@ -314,7 +342,13 @@ describe('a letter', () => {
     const settlement = await settled({ integration: refusing }, broken);
     const reason = 'No letter could be written for this failure: It is wrong. It is lost';
     expect(settlement).toEqual({
-      ...{ outcome: 'waiting', seconds: 5, reason, ids: undefined, eventId: 'event-1', calls: [], turnMs: 0 },
+      outcome: 'waiting',
+      seconds: 5,
+      reason,
+      ids: undefined,
+      eventId: 'event-1',
+      calls: [],
+      turnMs: 0,
       failure: { kind: 'unavailable', message: reason, remedy: 'Wait.' },
     });
     expect(story).toContainEqual('told waiting event-1');

@@ -43,7 +43,11 @@ describe('the delivery of a record', () => {
   test('may be told by numbers where an event is made by hand', () => {
     const attributes = { SentTimestamp: 1, ApproximateFirstReceiveTimestamp: 2, ApproximateReceiveCount: 3 };
     expect(deliveryOf(recordOf({ attributes }), nowMs)).toEqual({
-      ...{ sentMs: 1, firstMs: 2, startedMs: nowMs, attempts: 3, replays: 0 },
+      sentMs: 1,
+      firstMs: 2,
+      startedMs: nowMs,
+      attempts: 3,
+      replays: 0,
     });
   });
 
@@ -66,8 +70,11 @@ describe('the delivery of a record', () => {
       ...change,
     });
     expect(deliveryOf(record, nowMs)).toEqual({
-      ...{ sentMs: nowMs, firstMs: nowMs, startedMs: nowMs },
-      ...{ attempts: 1, replays: 0 },
+      sentMs: nowMs,
+      firstMs: nowMs,
+      startedMs: nowMs,
+      attempts: 1,
+      replays: 0,
     });
   });
 });
@@ -91,7 +98,10 @@ describe('whose turn a message takes', () => {
 
   test('a letter and its replay keep the producer’s mark', () => {
     const letter = {
-      ...{ body: '{}', source: 'arn:aws:sqs:eu-west-1:1:sis-relay-grade-push', replays: 0, failure: null },
+      body: '{}',
+      source: 'arn:aws:sqs:eu-west-1:1:sis-relay-grade-push',
+      replays: 0,
+      failure: null,
       attributes: attributesOf(marked('bulk')),
     };
     const { MessageAttributes } = sqsMessageOf(letter);
@@ -104,15 +114,18 @@ describe('whose turn a message takes', () => {
 });
 
 const letter: DeadLetter & { failure: object } = {
-  ...{
-    body: '{}',
-    source: 'arn:aws:sqs:eu-west-1:1:sis-relay-submission-upload',
-    replays: 0,
-    attributes: {},
-  },
+  body: '{}',
+  source: 'arn:aws:sqs:eu-west-1:1:sis-relay-submission-upload',
+  replays: 0,
+  attributes: {},
   failure: {
-    ...{ kind: 'uncertain', message: 'm', remedy: 'r', function: 'submission-upload', attempts: 1 },
-    ...{ firstAt: '2026-06-01T12:00:00Z', lastAt: '2026-06-01T12:00:00Z' },
+    kind: 'uncertain',
+    message: 'm',
+    remedy: 'r',
+    function: 'submission-upload',
+    attempts: 1,
+    firstAt: '2026-06-01T12:00:00Z',
+    lastAt: '2026-06-01T12:00:00Z',
   },
 };
 const withAttributes = (

@@ -14,7 +14,11 @@ const clock = (clockOffsetMs?: number) =>
   ({ platform: { clockOffsetMs: () => clockOffsetMs } }) as unknown as IntegrationContext;
 
 const left: Unresolved = {
-  ...{ sinceMs: nowMs, acceptedUnverified: false, decided: false, changedSince: [], refusal: undefined },
+  sinceMs: nowMs,
+  acceptedUnverified: false,
+  decided: false,
+  changedSince: [],
+  refusal: undefined,
 };
 const accepted = { acceptedUnverified: true };
 const refused = {
@@ -28,7 +32,9 @@ const lookedAt = async (verify: Verify | undefined, unresolved: Partial<Unresolv
   return wasDone(integration, { say: 'a' }, given).catch(failureOf);
 };
 const showing = (found: Awaited<ReturnType<NonNullable<Verify['look']>>>, more: Partial<Verify> = {}) => ({
-  ...{ subject: ({ say }: Data) => `thing ${say}`, look: async () => found, ...more },
+  subject: ({ say }: Data) => `thing ${say}`,
+  look: async () => found,
+  ...more,
 });
 const failing = (error: unknown): Verify => ({
   subject: ({ say }) => `thing ${say}`,
@@ -93,14 +99,18 @@ test.each([
 
 test('what keeps everybody from looking is told as it is, with the answer to the attempt if there was one', async () => {
   const failure = new MessageFailure('throttled', safe`Too many calls`, {
-    ...{ remedy: 'Wait.', refusal: { status: 429, retryAfterSeconds: 77 } },
+    remedy: 'Wait.',
+    refusal: { status: 429, retryAfterSeconds: 77 },
   });
   const alone = { kind: 'throttled', message: 'Too many calls', remedy: 'Wait.' };
   expect(await lookedAt(failing(failure), { decided: true })).toEqual({
-    ...{ ...alone, status: 429, retryAfterSeconds: 77 },
+    ...alone,
+    status: 429,
+    retryAfterSeconds: 77,
   });
   const both = {
-    ...{ ...alone, ...words },
+    ...alone,
+    ...words,
     message: `Too many calls. An attempt since ${since} left no outcome (answered with 500)`,
     remedy: 'Wait. Before it is sent again, thing a is looked up.',
   };
@@ -123,14 +133,28 @@ test('a refusal is written as short as it must be, and without half a sign', () 
   const refusalOf = (sign: string, length = 500) => {
     const text = ownText(sign.repeat(length));
     const written = writtenRefusal({
-      ...{ kind: 'rejected', message: text, remedy: 'r', status: 500, operation: safe`POST /things` },
-      ...{ type: text, title: text, detail: text, required: text, requestId: text },
+      kind: 'rejected',
+      message: text,
+      remedy: 'r',
+      status: 500,
+      operation: safe`POST /things`,
+      type: text,
+      title: text,
+      detail: text,
+      required: text,
+      requestId: text,
     });
     return JSON.parse(written);
   };
   const all = (text: string) => ({
-    ...{ status: 500, operation: 'POST /things', message: text, type: text, title: text },
-    ...{ detail: text, required: text, requestId: text },
+    status: 500,
+    operation: 'POST /things',
+    message: text,
+    type: text,
+    title: text,
+    detail: text,
+    required: text,
+    requestId: text,
   });
   expect(refusalOf('x')).toEqual(all('x'.repeat(60)));
   expect(refusalOf('\u0000')).toEqual(all('\u0000'.repeat(10)));

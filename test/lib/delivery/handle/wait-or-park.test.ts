@@ -23,11 +23,16 @@ const limits = limitsForTests({
 });
 
 const deliveryOf = (attempts: number, waitedMs = 0, ageMs = waitedMs): Delivery => ({
-  ...{ sentMs: nowMs - ageMs, firstMs: nowMs - waitedMs, startedMs: nowMs },
-  ...{ attempts, replays: 0 },
+  sentMs: nowMs - ageMs,
+  firstMs: nowMs - waitedMs,
+  startedMs: nowMs,
+  attempts,
+  replays: 0,
 });
 const failureWith = (kind: FailureKind, retryAfterSeconds?: number) => ({
-  ...{ kind, message: safe`why`, remedy: 'Do this.' },
+  kind,
+  message: safe`why`,
+  remedy: 'Do this.',
   ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
 });
 
@@ -185,10 +190,14 @@ test('a message whose letter cannot be written waits by backoff, and tells of bo
   const failure = { ...failureWith('throttled', 5), status: 429 };
   const unwritten = new MessageFailure('aws-refused', safe`SQS refuses`, { remedy: 'Allow it.' });
   expect(afterUnwrittenLetter({ failure, unwritten }, deliveryOf(3), limits)).toEqual({
-    ...{ outcome: 'waiting', seconds: 40 },
+    outcome: 'waiting',
+    seconds: 40,
     reason: 'No letter could be written for this failure: why. SQS refuses',
     failure: {
-      ...{ kind: 'aws-refused', remedy: 'Allow it.', status: 429, retryAfterSeconds: 5 },
+      kind: 'aws-refused',
+      remedy: 'Allow it.',
+      status: 429,
+      retryAfterSeconds: 5,
       message: 'No letter could be written for this failure: why. SQS refuses',
     },
   });
@@ -197,7 +206,8 @@ test('a message whose letter cannot be written waits by backoff, and tells of bo
 describe('where so many messages wait that their queue may soon hand out nothing', () => {
   const crowded = { ...limits, isCrowded: () => true };
   const failed = (kind: FailureKind, more: object = {}): Decision => ({
-    ...{ kind: 'fail' as const, failure: failureWith(kind, 61) },
+    kind: 'fail' as const,
+    failure: failureWith(kind, 61),
     ...more,
   });
   const turn = (why: Deferral): Decision => ({ kind: 'wait', why, seconds: 3_420 });

@@ -155,7 +155,10 @@ describe('whatever a message says of itself', () => {
 
   test('still orders: by time, and by the beginning of a long sequence', async () => {
     const at = (minute: number, sequence: string, id: string) => ({
-      ...{ sequence, id, source: long, time: `2026-11-23T11:0${minute}:00Z` },
+      sequence,
+      id,
+      source: long,
+      time: `2026-11-23T11:0${minute}:00Z`,
     });
     expect((await attempt(await update(5001, at(1, '2'.repeat(200), 'a')))).kind).toBe('send');
     expect((await attempt(await update(5001, at(1, '3'.repeat(200), 'b')))).kind).toBe('send');

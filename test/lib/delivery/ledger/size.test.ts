@@ -24,8 +24,11 @@ let users = 1_234_567_890;
 
 const [orgUnitId, gradeObjectId] = [1_234_567_890, 1_234_567_891];
 const grade = {
-  ...{ orgUnitId, gradeObjectId, grade: { type: 'numeric', points: 17.25 } },
-  ...{ comments: 'c'.repeat(4_000), privateComments: 'p'.repeat(4_000) },
+  orgUnitId,
+  gradeObjectId,
+  grade: { type: 'numeric', points: 17.25 },
+  comments: 'c'.repeat(4_000),
+  privateComments: 'p'.repeat(4_000),
 };
 const enrollment = { orgUnitId, roleId: 1_234_567_890 };
 const undigested = async () => undefined;
@@ -63,13 +66,12 @@ const bytesAfter = async <Data>(...messages: Given<Data>[]): Promise<number> => 
   for (const [at, given] of messages.entries()) {
     const { integration, data, id = randomUUID(), source = shortSource, digests = true } = given;
     const body = JSON.stringify({
-      ...{
-        specversion: '1.0',
-        id,
-        source,
-        sequence: `${20_261_123_000_000 + at}`,
-      },
-      ...{ type: `sis.${integration.name}.v1`, time: `2026-11-23T11:59:59.00${at}Z` },
+      specversion: '1.0',
+      id,
+      source,
+      sequence: `${20_261_123_000_000 + at}`,
+      type: `sis.${integration.name}.v1`,
+      time: `2026-11-23T11:59:59.00${at}Z`,
       data: { ...data, userId: users },
     });
     const message = parseMessage(body, integration, nowMs);

@@ -327,7 +327,9 @@ describe('a message that is read as a letter', () => {
     const carried: Attributes = { trace: { DataType: 'String', StringValue: 't' } };
     const forged = sqsMessageOf({
       ...letter,
-      ...{ source: 'arn:aws:sqs:eu-west-1:123456789012:another', replays: 2, attributes: carried },
+      source: 'arn:aws:sqs:eu-west-1:123456789012:another',
+      replays: 2,
+      attributes: carried,
       whole: 's3://a-bucket/letters/grade-push/of-another.jsonl',
     });
     const { MessageAttributes } = forged;
@@ -356,12 +358,21 @@ describe('a message that is read as a letter', () => {
     const { MessageBody, MessageAttributes } = sqsMessageOf(pointer);
     expect(JSON.parse(MessageBody)).toEqual({ whole, bytes: 26, id: 'e-1' });
     expect(letterOf({ Body: MessageBody, MessageAttributes })).toEqual({
-      ...{ body: MessageBody, source, failure, replays: 1, attributes: kept, whole, letterId },
+      body: MessageBody,
+      source,
+      failure,
+      replays: 1,
+      attributes: kept,
+      whole,
+      letterId,
     });
     expect({ ...ownOf({ ...attributes, ...MessageAttributes }), ...kept }).toEqual(MessageAttributes);
     const lost = sqsMessageOf(pointerTo({ ...letter, body }, nowhere));
     expect(JSON.parse(lost.MessageBody)).toEqual({
-      ...{ whole: 'nowhere', why: expect.stringContaining('LETTERS_BUCKET'), bytes: 26, id: 'e-1' },
+      whole: 'nowhere',
+      why: expect.stringContaining('LETTERS_BUCKET'),
+      bytes: 26,
+      id: 'e-1',
     });
     expect(lost.MessageBody + JSON.stringify(lost.MessageAttributes)).not.toContain('secret');
   });

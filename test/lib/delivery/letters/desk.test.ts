@@ -28,7 +28,9 @@ beforeEach(() => {
 const table = (): DeskTable => ({ dynamodb, table: tableName, nowMs: () => nowMs });
 const notes = (change: Partial<DeskTable> = {}) =>
   createDeskNotes({
-    ...{ ...table(), ...change, function: 'grade-push' },
+    ...table(),
+    ...change,
+    function: 'grade-push',
     warn: (...told) => void warnings.push(told),
   });
 const newMessage = (): string => {
@@ -38,26 +40,42 @@ const newMessage = (): string => {
 const recordOf = async (message: string) => (await recordsOf(table(), [message])).get(message);
 
 const ended = (message: string, change: Partial<Ended> = {}): Ended => ({
-  ...{ message, outcome: 'done', kind: undefined, reason: '', remedy: undefined, status: 200 },
-  ...{ operation: 'PUT /grades', attempts: 1, replays: 0, firstMs: nowMs - 1_000, waits: undefined },
-  ...{ eventId: `event of ${message}`, body: eventBody(), history: undefined, ids: undefined },
+  message,
+  outcome: 'done',
+  kind: undefined,
+  reason: '',
+  remedy: undefined,
+  status: 200,
+  operation: 'PUT /grades',
+  attempts: 1,
+  replays: 0,
+  firstMs: nowMs - 1_000,
+  waits: undefined,
+  eventId: `event of ${message}`,
+  body: eventBody(),
+  history: undefined,
+  ids: undefined,
   resource: () => `grade/${message}`,
-  ...{ isAsked: false, copyOf: undefined },
+  isAsked: false,
+  copyOf: undefined,
   ...change,
 });
 const waits = (message: string, change: Partial<Ended> = {}): Ended =>
   ended(message, {
-    ...{ outcome: 'waiting', kind: 'unavailable', reason: 'The platform answered with 503', status: 503 },
-    ...{ remedy: 'Nothing, unless it lasts.', waits: { nextMs: nowMs + 60_000, handle: 'handle 1' } },
+    outcome: 'waiting',
+    kind: 'unavailable',
+    reason: 'The platform answered with 503',
+    status: 503,
+    remedy: 'Nothing, unless it lasts.',
+    waits: { nextMs: nowMs + 60_000, handle: 'handle 1' },
     ...change,
   });
 const letter: DeadLetter = {
-  ...{
-    body: eventBody('grade-push', { comments: 'Well argued, Jane' }),
-    source: 'arn:aws:sqs:x',
-    replays: 0,
-  },
-  ...{ failure: failureOf('grade-push', 'rejected'), attributes: {} },
+  body: eventBody('grade-push', { comments: 'Well argued, Jane' }),
+  source: 'arn:aws:sqs:x',
+  replays: 0,
+  failure: failureOf('grade-push', 'rejected'),
+  attributes: {},
 };
 
 const note = async (...all: Ended[]) => {
@@ -71,11 +89,25 @@ describe('a message that waits', () => {
     const message = newMessage();
     await note(waits(message));
     expect(await recordOf(message)).toMatchObject({
-      ...{ message, state: 'waiting', function: 'grade-push', kind: 'unavailable', atMs: nowMs },
-      ...{ error: 'The platform answered with 503', status: 503, operation: 'PUT /grades', attempts: 1 },
-      ...{ remedy: 'Nothing, unless it lasts.', firstMs: nowMs - 1_000, nextMs: nowMs + 60_000 },
-      ...{ handle: 'handle 1', replays: 0, eventId: `event of ${message}`, resource: `grade/${message}` },
-      ...{ user: '301', orgUnit: '2001', thing: 'grade object 5001' },
+      message,
+      state: 'waiting',
+      function: 'grade-push',
+      kind: 'unavailable',
+      atMs: nowMs,
+      error: 'The platform answered with 503',
+      status: 503,
+      operation: 'PUT /grades',
+      attempts: 1,
+      remedy: 'Nothing, unless it lasts.',
+      firstMs: nowMs - 1_000,
+      nextMs: nowMs + 60_000,
+      handle: 'handle 1',
+      replays: 0,
+      eventId: `event of ${message}`,
+      resource: `grade/${message}`,
+      user: '301',
+      orgUnit: '2001',
+      thing: 'grade object 5001',
       waits: [{ kind: 'unavailable', firstMs: nowMs, lastMs: nowMs, count: 1 }],
     });
   });
@@ -89,7 +121,8 @@ describe('a message that waits', () => {
     nowMs += 60_000;
     await note(waits(message, { attempts: 3, kind: 'credentials' }));
     expect(await recordOf(message)).toMatchObject({
-      ...{ kind: 'credentials', attempts: 3 },
+      kind: 'credentials',
+      attempts: 3,
       waits: [
         { kind: 'unavailable', firstMs, lastMs: firstMs + 60_000, count: 2 },
         { kind: 'credentials', firstMs: nowMs, lastMs: nowMs, count: 1 },
@@ -148,14 +181,12 @@ describe('a message that is parked', () => {
     await notes().parks(message, { ...letter, failure }, { resource: 'grade/1' });
     const record = await recordOf(message);
     expect(record).toMatchObject({
-      ...{
-        state: 'letter',
-        kind: 'rejected',
-        status: 404,
-        resource: 'grade/1',
-        atMs: nowMs,
-        writtenMs: nowMs,
-      },
+      state: 'letter',
+      kind: 'rejected',
+      status: 404,
+      resource: 'grade/1',
+      atMs: nowMs,
+      writtenMs: nowMs,
       waits: [{ kind: 'unavailable' }],
     });
     expect(JSON.stringify(record)).not.toContain('Jane');
@@ -184,7 +215,12 @@ describe('a message that is parked', () => {
     const about = { message, function: 'grade-push', kind: 'rejected' };
     await endRecord(table(), about, { state: 'replayed', by: 'jane', why: 'mended', as: 'another id' });
     expect(await recordOf(message)).toMatchObject({
-      ...{ state: 'replayed', by: 'jane', why: 'mended', as: 'another id', status: 404, writtenMs: nowMs },
+      state: 'replayed',
+      by: 'jane',
+      why: 'mended',
+      as: 'another id',
+      status: 404,
+      writtenMs: nowMs,
     });
     const letters = await listed(table(), 'letter');
     expect(letters.map((each) => each.message)).not.toContain(message);
@@ -252,7 +288,8 @@ describe('records are read', () => {
     const message = newMessage();
     await note(ended(message, { isAsked: true }));
     const found = await scanned(table(), {
-      ...{ text: '#eventId = :id', names: { '#eventId': 'eventId' } },
+      text: '#eventId = :id',
+      names: { '#eventId': 'eventId' },
       values: { ':id': `event of ${message}` },
     });
     expect(found).toMatchObject([{ message, state: 'done' }]);

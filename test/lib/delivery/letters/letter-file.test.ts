@@ -10,7 +10,8 @@ import {
 
 const source = 'arn:aws:sqs:eu-west-1:1:sis-relay-grade-push';
 const letter: WholeLetter = {
-  ...{ source, body: '{"a":"ä\u2028"}\n' },
+  source,
+  body: '{"a":"ä\u2028"}\n',
   attributes: {
     trace: { DataType: 'String', StringValue: 't' },
     picture: { DataType: 'Binary.png', BinaryValue: Buffer.from([0, 255, 128]) },
@@ -48,10 +49,17 @@ test('a letter is kept under its function’s name, and the same message is the 
   const replays = { DataType: 'Number', StringValue: '1' };
   const none: DeadLetter = { source, body: 'b', replays: 1, attributes: { trace, replays }, failure: null };
   const failed: DeadLetter = {
-    ...{ ...none, replays: 2, attributes: { trace } },
+    ...none,
+    replays: 2,
+    attributes: { trace },
     failure: {
-      ...{ kind: 'rejected', message: 'm', remedy: 'r', function: 'grade-push', attempts: 1 },
-      ...{ firstAt: '2026-06-01T12:00:00Z', lastAt: '2026-06-01T12:00:00Z' },
+      kind: 'rejected',
+      message: 'm',
+      remedy: 'r',
+      function: 'grade-push',
+      attempts: 1,
+      firstAt: '2026-06-01T12:00:00Z',
+      lastAt: '2026-06-01T12:00:00Z',
     },
   };
   const addresses = [await keep(none), await keep(failed), await keep({ ...none, body: 'c' })];
@@ -65,9 +73,11 @@ test('a letter is kept under its function’s name, and the same message is the 
     [
       { Bucket: 'files', Key: `letters/unknown/${same}`, ContentType: 'application/json' },
       {
-        ...{ source, body: 'b' },
+        source,
+        body: 'b',
         attributes: {
-          ...{ trace: { type: 'String', text: 't' }, source: { type: 'String', text: source } },
+          trace: { type: 'String', text: 't' },
+          source: { type: 'String', text: source },
           replays: { type: 'Number', text: '1' },
         },
       },
@@ -75,10 +85,15 @@ test('a letter is kept under its function’s name, and the same message is the 
     [
       { Bucket: 'files', Key: `letters/grade-push/${same}`, ContentType: 'application/json' },
       {
-        ...{ function: 'grade-push', kind: 'rejected', source, body: 'b' },
+        function: 'grade-push',
+        kind: 'rejected',
+        source,
+        body: 'b',
         attributes: {
-          ...{ trace: { type: 'String', text: 't' }, source: { type: 'String', text: source } },
-          ...{ replays: { type: 'Number', text: '2' }, kind: { type: 'String', text: 'rejected' } },
+          trace: { type: 'String', text: 't' },
+          source: { type: 'String', text: source },
+          replays: { type: 'Number', text: '2' },
+          kind: { type: 'String', text: 'rejected' },
           failure: { type: 'String', text: JSON.stringify(failed.failure) },
         },
       },

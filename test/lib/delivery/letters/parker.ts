@@ -11,8 +11,11 @@ const [server = '', queueUrl = '', queueArn = '', deadLetterQueueUrl = '', table
 const sqs = new SQSClient(localClient(server));
 const queues = createQueues({ sqs: async () => sqs, queueUrl, deadLetterQueueUrl, warn: () => {} });
 const notes = createDeskNotes({
-  ...{ dynamodb: createQuickDynamoDb(localClient(server)), table, nowMs: Date.now },
-  ...{ function: 'grade-push', warn: () => {} },
+  dynamodb: createQuickDynamoDb(localClient(server)),
+  table,
+  nowMs: Date.now,
+  function: 'grade-push',
+  warn: () => {},
 });
 
 for (;;) {
@@ -23,7 +26,11 @@ for (;;) {
   if (message === undefined) break;
   const { MessageId: letterId = '', Body: body = '', ReceiptHandle } = message;
   const letter = {
-    ...{ body, source: queueArn, replays: 0, attributes: {}, letterId },
+    body,
+    source: queueArn,
+    replays: 0,
+    attributes: {},
+    letterId,
     failure: failureOf('grade-push', 'rejected'),
   };
   await notes.parks(letterId, letter, { resource: 'grade/2001/5001/301' });

@@ -12,7 +12,9 @@ import {
 } from '../../../../lib/delivery/mapping/columns.ts';
 
 const column = (types: string[], choices: string[] = [], lengths: number[] = []): Column => ({
-  ...{ types: new Set(types), choices, lengths },
+  types: new Set(types),
+  choices,
+  lengths,
 });
 
 test('a column is told with its types, and with its choices where it has no others', () => {

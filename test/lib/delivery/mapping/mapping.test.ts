@@ -48,8 +48,11 @@ describe('a row', () => {
     const grade = {
       function: 'grade-push',
       data: {
-        ...{ orgUnitId: 'COURSE', userId: { value: '301' }, gradeObjectName: 'WHAT' },
-        ...{ 'grade.type': { value: 'numeric' }, 'grade.points': { from: 'POINTS', default: 0 } },
+        orgUnitId: 'COURSE',
+        userId: { value: '301' },
+        gradeObjectName: 'WHAT',
+        'grade.type': { value: 'numeric' },
+        'grade.points': { from: 'POINTS', default: 0 },
         comments: 'TEXT',
       },
     };
@@ -65,14 +68,22 @@ describe('a row', () => {
     expect(eventsOf(given, mappingOf(messages))).toEqual({
       events: [
         {
-          ...{ function: 'enrollment-create', at: 0, time: '2026-11-23T02:00:00Z', key: ['2001', '007'] },
+          function: 'enrollment-create',
+          at: 0,
+          time: '2026-11-23T02:00:00Z',
+          key: ['2001', '007'],
           data: { orgUnitCode: '2001', userName: '007', roleId: 109 },
           columns: expect.anything(),
         },
         {
-          ...{ function: 'grade-push', at: 1, columns: expect.anything() },
+          function: 'grade-push',
+          at: 1,
+          columns: expect.anything(),
           data: {
-            ...{ orgUnitId: 2001, userId: 301, gradeObjectName: 'Quiz', comments: '' },
+            orgUnitId: 2001,
+            userId: 301,
+            gradeObjectName: 'Quiz',
+            comments: '',
             grade: { type: 'numeric', points: 0 },
           },
         },
@@ -117,7 +128,9 @@ describe('a row', () => {
   test('has null where the mapping names that for its value, and the default for one that it does not name', () => {
     const values = { none: null, a: 7 };
     const data = (more: object) => ({
-      ...{ orgUnitCode: 'COURSE', gradeObjectName: { value: 'Essay' }, type: { value: 'numeric' } },
+      orgUnitCode: 'COURSE',
+      gradeObjectName: { value: 'Essay' },
+      type: { value: 'numeric' },
       categoryId: { from: 'CATEGORY', values, ...more },
     });
     const mapping = mappingOf(
@@ -142,13 +155,17 @@ describe('a row', () => {
 test('a notice is read by paths, resource and operation', () => {
   const mapping = mappingOf([
     {
-      ...{ function: 'enrollment-create', resource: 'section-registrations', operations: ['created'] },
+      function: 'enrollment-create',
+      resource: 'section-registrations',
+      operations: ['created'],
       data: { orgUnitCode: 'content.section.code', userName: 'content.login', roleId: { value: 110 } },
       time: 'published',
     },
   ]);
   const notice = {
-    ...{ id: '1', published: '2026-11-23T02:00:00Z', operation: 'created' },
+    id: '1',
+    published: '2026-11-23T02:00:00Z',
+    operation: 'created',
     resource: { name: 'section-registrations', version: '16' },
     content: { section: { code: 101 }, login: 'ann' },
   };
@@ -182,7 +199,11 @@ test('what the check of a message says is told by column', () => {
 describe('a mapping file', () => {
   test('names the columns that a table must have', () => {
     expect([...columnsIn(mappingOf([enrollment])).keys()]).toEqual([
-      ...['status', 'COURSE', 'LOGIN', 'ROLE', 'CHANGED'],
+      'status',
+      'COURSE',
+      'LOGIN',
+      'ROLE',
+      'CHANGED',
     ]);
   });
 
@@ -368,7 +389,8 @@ describe('a time', () => {
     return problems ? problems[0]?.problem : events[0]?.time;
   };
   const changed = {
-    ...{ function: 'enrollment-create', time: 'CHANGED' },
+    function: 'enrollment-create',
+    time: 'CHANGED',
     data: { orgUnitId: { value: 1 }, userId: { value: 1 }, roleId: { value: 1 } },
   };
   const berlin = { timeZone: 'Europe/Berlin' };

@@ -183,7 +183,10 @@ describe('check-message', () => {
     ]);
     const asJson = await sisRelay('check-message --json', { stdin });
     expect(documentIn(asJson.out)).toEqual({
-      ...{ valid: 1, invalid: 3, functions: { 'grade-push': 1 }, outdated: 0 },
+      valid: 1,
+      invalid: 3,
+      functions: { 'grade-push': 1 },
+      outdated: 0,
       problems: [
         { line: 2, field: 'data.userId', problem: 'must be a positive whole number' },
         { line: 2, field: 'data.grade.points', problem: 'must be a number' },
@@ -294,7 +297,9 @@ describe.concurrent('an answer', () => {
     const { office, stack } = await opened();
     await office.park([{}, { failure: { kind: 'unavailable' } }]);
     expect(documentIn((await sisRelay(`letters groups --json ${stack}`)).out)).toMatchObject({
-      ...{ matching: 2, listed: 2, queued: 2 },
+      matching: 2,
+      listed: 2,
+      queued: 2,
     });
     expect(documentIn((await sisRelay(`letters list --json ${stack}`)).out).letters).toHaveLength(2);
     expect(documentIn((await sisRelay(`status --json ${stack}`)).out)).toMatchObject({
@@ -600,7 +605,9 @@ describe.concurrent('before anything is changed', () => {
     expect(opens.err).toMatch(/Nothing was changed/);
     expect(before).toContainEqual(
       expect.objectContaining({
-        ...{ audit: 'begin', command: 'letters edit', letters: [id] },
+        audit: 'begin',
+        command: 'letters edit',
+        letters: [id],
         counts: { planned: 1, revealed: 1 },
       }),
     );
@@ -659,7 +666,9 @@ test.concurrent('publish tells the ids of what it sent: all in JSON, the first t
   const messageIdOf = new Map(taken.map(({ Body, MessageId }) => [Body, MessageId]));
   expect(messages).toEqual(
     bodies.map((body, at) => ({
-      ...{ line: at + 1, function: 'grade-push', eventId: JSON.parse(body).id },
+      line: at + 1,
+      function: 'grade-push',
+      eventId: JSON.parse(body).id,
       messageId: messageIdOf.get(body),
     })),
   );
@@ -828,7 +837,10 @@ test.concurrent('an import says before it sends which messages are older than wh
   expect(await office.take(office.deadLetters.url)).toEqual([]);
   expect(documentIn((await sisRelay(`letters import ${file} --yes --json ${stack}`)).out)).toEqual({
     outdated: old.map((time, at) => ({ line: at + 1, time })),
-    ...{ ledgerMemoryDays: 34, letters: 6, imported: 6, problems: [] },
+    ledgerMemoryDays: 34,
+    letters: 6,
+    imported: 6,
+    problems: [],
   });
   writeFileSync(file, line(daysAgo(33)));
   expect((await sisRelay(`letters import ${file} --dry-run ${stack}`)).err).not.toMatch(/older/);
@@ -910,8 +922,11 @@ describe.concurrent('nothing that a terminal obeys is printed, whoever wrote it'
     const said: string[] = [];
     const plainly = guarded({
       ...quietTerminal,
-      ...{ out: (text: string) => said.push(text), line: (text: string) => said.push(text) },
-      ...{ isLive: true, width: 100, signal: never },
+      out: (text: string) => said.push(text),
+      line: (text: string) => said.push(text),
+      isLive: true,
+      width: 100,
+      signal: never,
       style: (format, text) => styleText(format, text, { validateStream: false }),
       ask: async (question) => {
         said.push(question);

@@ -35,10 +35,24 @@ test('init asks for each setting until the answer can be taken, and writes a fil
   const stages = join(temporaryFolder(), 'our-relay');
   const { status, asked, err, out } = await typed(`init --stages ${stages}`, {
     answers: [
-      ...['Prod', 'local', 'prod', 'Frankfurt', 'eu-central-1', 'http://platform.university.edu'],
-      ...['https://platform.university.edu', '', 'operations@example.edu', 'ops@university.edu', '', '1.90'],
-      ...['course-exports', 'course-export'],
-      ...['', 'arn:aws:iam::1:role/desk', 'desk,help', 'heads'],
+      'Prod',
+      'local',
+      'prod',
+      'Frankfurt',
+      'eu-central-1',
+      'http://platform.university.edu',
+      'https://platform.university.edu',
+      '',
+      'operations@example.edu',
+      'ops@university.edu',
+      '',
+      '1.90',
+      'course-exports',
+      'course-export',
+      '',
+      'arn:aws:iam::1:role/desk',
+      'desk,help',
+      'heads',
     ],
   });
   expect([status, asked.length]).toEqual([0, 18]);
@@ -51,9 +65,16 @@ test('init asks for each setting until the answer can be taken, and writes a fil
   const file = join(stages, 'prod.yml');
   const own = settingsIn(file);
   expect(own).toEqual({
-    ...{ region: 'eu-central-1', platformUrl: 'https://platform.university.edu', lpVersion: '1.49' },
-    ...{ leVersion: '1.90', alarmEmail: 'ops@university.edu', off: 'course-export', protected: true },
-    ...{ readers: '', operators: 'desk,help', leads: 'heads' },
+    region: 'eu-central-1',
+    platformUrl: 'https://platform.university.edu',
+    lpVersion: '1.49',
+    leVersion: '1.90',
+    alarmEmail: 'ops@university.edu',
+    off: 'course-export',
+    protected: true,
+    readers: '',
+    operators: 'desk,help',
+    leads: 'heads',
   });
   expect(out.replace(/\s+/g, ' ')).toContain(`export SIS_RELAY_STAGES=${stages}`);
   const resolve = async (variable: string) => (variable === 'sls:stage' ? 'prod' : own);

@@ -51,7 +51,12 @@ export async function startServer() {
   const bucket = 'sis-relay-operators';
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
   return {
-    ...{ url: aws.url, newQueue: aws.newQueue, tables: tables.url, sqs, s3, bucket },
+    url: aws.url,
+    newQueue: aws.newQueue,
+    tables: tables.url,
+    sqs,
+    s3,
+    bucket,
     close: async () => {
       sqs.destroy();
       s3.destroy();
@@ -132,7 +137,11 @@ export async function openOffice(
     /** Everything about this office as `npm run local` would write it down, for the command in a process of its own. */
     description: (server = url) => ({
       platform: 'http://127.0.0.1:9',
-      ...{ sqs: server, s3: server, secretsManager: 'http://127.0.0.1:9', region: 'us-east-1', bucket },
+      sqs: server,
+      s3: server,
+      secretsManager: 'http://127.0.0.1:9',
+      region: 'us-east-1',
+      bucket,
       queues: Object.fromEntries([...queues].map(([name, each]) => [name, each.url.replace(url, server)])),
       deadLetters: deadLetters.url.replace(url, server),
       dynamodb: server === url ? tables : server,
@@ -234,7 +243,10 @@ export async function openOffice(
             const { MessageId: id = '', Body: body = '' } = message;
             if (failure) {
               const letter: DeadLetter = {
-                ...{ body, source: arn, attributes, letterId: id },
+                body,
+                source: arn,
+                attributes,
+                letterId: id,
                 replays: Number(replays?.StringValue ?? 0),
                 failure: { ...failureOf(name, failure.kind), ...failure },
               };
@@ -271,9 +283,22 @@ export async function openOffice(
 }
 
 const doneNote: Omit<Ended, 'message' | 'body'> = {
-  ...{ outcome: 'done', kind: undefined, reason: '', remedy: undefined, status: 200, operation: undefined },
-  ...{ attempts: 1, replays: 1, firstMs: 0, waits: undefined, eventId: undefined, resource: () => undefined },
-  ...{ history: undefined, copyOf: undefined, ids: undefined, isAsked: true },
+  outcome: 'done',
+  kind: undefined,
+  reason: '',
+  remedy: undefined,
+  status: 200,
+  operation: undefined,
+  attempts: 1,
+  replays: 1,
+  firstMs: 0,
+  waits: undefined,
+  eventId: undefined,
+  resource: () => undefined,
+  history: undefined,
+  copyOf: undefined,
+  ids: undefined,
+  isAsked: true,
 };
 
 type Sendable = {

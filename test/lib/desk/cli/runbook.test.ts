@@ -41,11 +41,9 @@ const send = async (messages: object[]) => {
 };
 const parked = (kind: LetterFailure['kind'], userId: number, more: object = {}) =>
   sqsMessageOf({
-    ...{
-      body: eventBody('grade-push', { userId, ...more }),
-      replays: kind === 'rejected' ? 5 : 0,
-      attributes: {},
-    },
+    body: eventBody('grade-push', { userId, ...more }),
+    replays: kind === 'rejected' ? 5 : 0,
+    attributes: {},
     source: 'arn:aws:sqs:us-east-1:000000000000:sis-relay-local-grade-push',
     failure: failureOf('grade-push', kind),
   });

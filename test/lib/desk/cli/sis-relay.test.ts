@@ -34,15 +34,19 @@ beforeEach(() => {
 
 type Start = { hook?: string; uid?: number };
 const argumentsOf = (line: string, { hook = '' }: Start = {}): string[] => [
-  ...['--import', `data:text/javascript,${encodeURIComponent(hook)}`],
-  ...[join(project, 'lib/desk/cli/sis-relay.js'), ...line.split(' ')],
+  '--import',
+  `data:text/javascript,${encodeURIComponent(hook)}`,
+  join(project, 'lib/desk/cli/sis-relay.js'),
+  ...line.split(' '),
 ];
 // The tests' own environment may turn the folder off, or name another.
 const { NODE_COMPILE_CACHE: _, NODE_DISABLE_COMPILE_CACHE: __, ...inherited } = process.env;
 const env = { ...inherited, TMPDIR: temporary, SIS_RELAY_STAGE: '', DEAD_LETTER_QUEUE_URL: '' };
 const sisRelay = (line: string, start?: Start) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, argumentsOf(line, start), {
-    ...{ encoding: 'utf8', env, cwd: project },
+    encoding: 'utf8',
+    env,
+    cwd: project,
     ...(start?.uid !== undefined && { uid: start.uid, gid: start.uid }),
   });
   return { status, out: stdout, err: stderr };

@@ -17,8 +17,14 @@ type Person = {
 
 /** A terminal at which nobody sits; what is printed goes nowhere. */
 export const quietTerminal: Terminal = {
-  ...{ out: () => {}, err: () => {}, line: () => {}, write: async () => {}, stdin: Readable.from([]) },
-  ...{ isLive: false, width: 100, signal: new AbortController().signal },
+  out: () => {},
+  err: () => {},
+  line: () => {},
+  write: async () => {},
+  stdin: Readable.from([]),
+  isLive: false,
+  width: 100,
+  signal: new AbortController().signal,
   style: (_, text) => text,
   ask: async () => undefined,
   onEnter: () => undefined,

@@ -35,10 +35,7 @@ export const send = (port: number, { method = 'GET', path = '/', headers = {}, b
       body === undefined || 'transfer-encoding' in headers ? {} : { 'content-length': String(bytes) };
     const agent = bytes > maxKept ? false : kept;
     const sent = request(
-      {
-        ...{ host: '127.0.0.1', port, method, path, setHost: false, agent },
-        headers: { ...length, ...headers },
-      },
+      { host: '127.0.0.1', port, method, path, setHost: false, agent, headers: { ...length, ...headers } },
       (answer) => {
         const { statusCode: status = 0, headers: told } = answer;
         text(answer).then((whole) => resolve({ status, headers: told, text: whole }), reject);
@@ -68,9 +65,13 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
   const ending = new AbortController();
   const said: string[] = [];
   const { url, ended } = await startConsole(target, {
-    ...{ port: 0, readOnly: false, idleMs: 60_000, signal: ending.signal },
+    port: 0,
+    readOnly: false,
+    idleMs: 60_000,
+    signal: ending.signal,
     filtersFile: join(temporaryFolder(), 'filters.json'),
-    ...{ sentence: (error) => String(error), say: (line) => said.push(line) },
+    sentence: (error) => String(error),
+    say: (line) => said.push(line),
     ...options,
   });
   const { host, hostname, port: portText, hash } = new URL(url);
@@ -81,7 +82,9 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
   const typed = { 'content-type': 'application/x-www-form-urlencoded' };
   const exchange = (given: string, next = '/') =>
     send(port, {
-      ...{ method: 'POST', path: '/session', headers: { ...from, ...typed } },
+      method: 'POST',
+      path: '/session',
+      headers: { ...from, ...typed },
       body: new URLSearchParams({ token: given, next }).toString(),
     });
   const signedIn = await exchange(token);
@@ -91,26 +94,26 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
     send(port, { path, headers: { host, cookie, 'sec-fetch-site': 'same-origin' } });
   const [, proof = ''] = /data-proof="([^"]+)"/.exec((await get('/runs')).text) ?? [];
   return {
-    ...{
-      port,
-      host,
-      hostname,
-      origin,
-      token,
-      cookie,
-      proof,
-      setCookie,
-      signedIn,
-      said,
-      exchange,
-      ended,
-      get,
-    },
+    port,
+    host,
+    hostname,
+    origin,
+    token,
+    cookie,
+    proof,
+    setCookie,
+    signedIn,
+    said,
+    exchange,
+    ended,
+    get,
     /** What the browser sends along with a form of these pages. */
     own: { ...from, ...typed, cookie },
     post: (path: string, form: Record<string, string> | string = {}) =>
       send(port, {
-        ...{ method: 'POST', path, headers: { ...from, ...typed, cookie } },
+        method: 'POST',
+        path,
+        headers: { ...from, ...typed, cookie },
         body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
       }),
     close: async () => {
@@ -136,7 +139,9 @@ export const appWith = (desk: object = {}) => {
   const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
   const exchange = (token: string, next = '/') =>
     app.request(`http://${host}/session`, {
-      ...{ method: 'POST', headers, body: new URLSearchParams({ token, next }) },
+      method: 'POST',
+      headers,
+      body: new URLSearchParams({ token, next }),
     });
   const get = async (path: string): Promise<string> => {
     const signedIn = await exchange(session.token);

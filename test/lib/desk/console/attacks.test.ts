@@ -87,9 +87,17 @@ const pathOf = (path: string, id = letters[0] ?? ''): string =>
 
 /** With it, and the right headers, every change would be made: what a screen asks for is all there. */
 const wholeForm = (path = ''): Record<string, string> => ({
-  ...{ all: 'yes', reason: 'an attack', id: letters[0] ?? '', function: 'grade-push', answer: 'yes' },
-  ...{ decision: 'discard', 'set:comments': 'changed', includeUncertain: 'yes', next: '/' },
-  ...{ address: `s3://${office.bucket}/discarded/x.jsonl`, error: 'Not Found' },
+  all: 'yes',
+  reason: 'an attack',
+  id: letters[0] ?? '',
+  function: 'grade-push',
+  answer: 'yes',
+  decision: 'discard',
+  'set:comments': 'changed',
+  includeUncertain: 'yes',
+  next: '/',
+  address: `s3://${office.bucket}/discarded/x.jsonl`,
+  error: 'Not Found',
   ...(path.toLowerCase().includes('snapshot') && { id: snapshot.id, decision: 'approved' }),
   ...(path.toLowerCase().includes('reconcile') && { group: groupIdOf(finding), decision: 'accept' }),
 });
@@ -130,10 +138,19 @@ const expectNothingBegun = async (at: Opened): Promise<void> =>
 const expectNothingTold = (told: string, at = ours): void => {
   const secrets = [
     ...letters.map((id) => id.slice(0, 8)),
-    ...[at.token, at.cookie.split('=').at(-1) ?? '', at.proof, office.target.prefix.slice(0, -1)],
+    at.token,
+    at.cookie.split('=').at(-1) ?? '',
+    at.proof,
+    office.target.prefix.slice(0, -1),
     // At another port of that name, a browser would show the cookie.
     at.hostname,
-    ...['a test', 'grade-push', 'Jane', 'Not Found', 'node_modules', 'file://', '    at '],
+    'a test',
+    'grade-push',
+    'Jane',
+    'Not Found',
+    'node_modules',
+    'file://',
+    '    at ',
   ];
   expect(secrets.filter((secret) => told.includes(secret))).toEqual([]);
 };
@@ -213,7 +230,10 @@ const every = (): Route[] =>
     (path) => [
       { name: path, method: 'GET', path: pathOf(path, 'an-id'), isOpen: open.includes(`GET ${path}`) },
       {
-        ...{ name: path, method: 'POST', path: pathOf(path, 'an-id'), body: wholeBody(path) },
+        name: path,
+        method: 'POST',
+        path: pathOf(path, 'an-id'),
+        body: wholeBody(path),
         isOpen: open.includes(`POST ${path}`),
       },
     ],
@@ -247,7 +267,11 @@ const hosts = [
   ...'0123.localhost:PORT 127.0.0.1:PORT [::1]:PORT 2130706433:PORT UPPER:PORT NAME NAME.:PORT NAME:1'.split(
     ' ',
   ),
-  ...['NAME:0PORT', 'user@HOST', 'HOST/evil', 'HOST, evil.example', ''],
+  'NAME:0PORT',
+  'user@HOST',
+  'HOST/evil',
+  'HOST, evil.example',
+  '',
 ];
 const forwarded = { 'x-forwarded-host': 'HOST', forwarded: 'host=HOST' };
 const rebound = hosts.map((host) => ({ host, origin: `http://${host}`, ...forwarded }));
@@ -256,12 +280,22 @@ const origins = [
     ' ',
   ),
   ...'HTTP://HOST http://evil@HOST http://HOST.evil.example http://HOST/'.split(' '),
-  ...['http://HOST, https://evil.example', '', undefined],
+  'http://HOST, https://evil.example',
+  '',
+  undefined,
 ];
 const sites = ['cross-site', 'same-site', 'none', 'same-origin, cross-site', undefined];
 const cookies = [
-  ...['', 'KEYNAME=', 'GUESSED', 'SHORTENED', 'COOKIEA', 'KEYNAME=TOKEN', 'SHOUTED', 'OTHERS'],
-  ...['KEYNAME=x; COOKIE', 'x="; COOKIE"'],
+  '',
+  'KEYNAME=',
+  'GUESSED',
+  'SHORTENED',
+  'COOKIEA',
+  'KEYNAME=TOKEN',
+  'SHOUTED',
+  'OTHERS',
+  'KEYNAME=x; COOKIE',
+  'x="; COOKIE"',
 ];
 const urlEncoded = 'application/x-www-form-urlencoded';
 const types = ['application/json', 'text/plain', `${urlEncoded}-not`, `${urlEncoded}, text/plain`, undefined];
@@ -472,10 +506,28 @@ describe('no right to come in', () => {
 
 describe('sent away after signing in', () => {
   const elsewhere = [
-    ...['//evil.example', '///evil.example', '/\\evil.example', '\\\\evil.example', '/\t/evil.example'],
-    ...['/\n/evil.example', '/\r\nSet-Cookie: a=b', 'https://evil.example', 'https:evil.example'],
-    ...['javascript:alert(1)', ' javascript:alert(1)', 'data:text/html,x', '/\0/evil.example', '/\u0001'],
-    ...['/\u2028', '/ü', '@evil.example', '.evil.example', '', '/\u007F', '/a\\b', '/%5C\\evil.example'],
+    '//evil.example',
+    '///evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    '/\r\nSet-Cookie: a=b',
+    'https://evil.example',
+    'https:evil.example',
+    'javascript:alert(1)',
+    ' javascript:alert(1)',
+    'data:text/html,x',
+    '/\0/evil.example',
+    '/\u0001',
+    '/\u2028',
+    '/ü',
+    '@evil.example',
+    '.evil.example',
+    '',
+    '/\u007F',
+    '/a\\b',
+    '/%5C\\evil.example',
   ];
   test.each(elsewhere)('next is %j', async (next) => {
     const { session, exchange } = appWith();
@@ -639,10 +691,17 @@ describe('script in what others write', () => {
   const controls = '\0\u0007\u001B[31m\u009B31m\u2066\u200F\u061C';
   const facts = (kind: string) => ({
     ...evils('record', 'error remedy required operation eventId user orgUnit resource by why as handle'),
-    ...{ function: evil('record-function') + controls, words: evil('record-words') + controls },
-    ...{ thing: evil('record-thing') + controls, kind: kind + (kind.length > 20 ? controls : ''), history },
-    ...{ writtenMs: Date.now(), atMs: Date.now(), firstMs: Date.now(), nextMs: Date.now() },
-    ...{ replays: 9, attempts: 1 },
+    function: evil('record-function') + controls,
+    words: evil('record-words') + controls,
+    thing: evil('record-thing') + controls,
+    kind: kind + (kind.length > 20 ? controls : ''),
+    history,
+    writtenMs: Date.now(),
+    atMs: Date.now(),
+    firstMs: Date.now(),
+    nextMs: Date.now(),
+    replays: 9,
+    attempts: 1,
   });
 
   beforeAll(async () => {
@@ -671,8 +730,11 @@ describe('script in what others write', () => {
     await writeRecord(desk, 'ended-message', { state: 'discarded', facts: facts('rejected') });
     const now = new Date().toISOString();
     const line = {
-      ...{ audit: 'begin', at: now, ...evils('audit', 'id who command reason') },
-      ...{ filter: evils('audit', 'filter'), counts: { [evil('count')]: 1 } },
+      audit: 'begin',
+      at: now,
+      ...evils('audit', 'id who command reason'),
+      filter: evils('audit', 'filter'),
+      counts: { [evil('count')]: 1 },
       letters: [evil('auditLetter'), 'ended-message', id],
     };
     const key = `audit/${now.slice(0, 10).replaceAll('-', '/')}/${now.slice(11, 23)}-0badc0de-begin-lead.json`;
@@ -715,7 +777,9 @@ describe('script in what others write', () => {
     await keep(
       'wrong token',
       send(at.port, {
-        ...{ method: 'POST', path: '/session', headers: { ...at.own, cookie: '' } },
+        method: 'POST',
+        path: '/session',
+        headers: { ...at.own, cookie: '' },
         body: new URLSearchParams(wrongToken).toString(),
       }),
     );
@@ -791,9 +855,24 @@ describe('script in what others write', () => {
 
 describe('other objects and screens than those that are shown', () => {
   test.each([
-    ...['..', '../..', '..%2f..%2faudit', '%2e%2e', '%2e%2e%2f%2e%2e', '..%5c..%5caudit', '....//....//x'],
-    ...['%00%00', '%0d%0aSet-Cookie:%20a=b', '__proto__', 'constructor', '%E0%A4%A', `${'a'.repeat(2_000)}`],
-    ...['s3:%2F%2Fother%2Fx', '*', '%', "'%20or%201=1", '{"S":"x"}'],
+    '..',
+    '../..',
+    '..%2f..%2faudit',
+    '%2e%2e',
+    '%2e%2e%2f%2e%2e',
+    '..%5c..%5caudit',
+    '....//....//x',
+    '%00%00',
+    '%0d%0aSet-Cookie:%20a=b',
+    '__proto__',
+    'constructor',
+    '%E0%A4%A',
+    `${'a'.repeat(2_000)}`,
+    's3:%2F%2Fother%2Fx',
+    '*',
+    '%',
+    "'%20or%201=1",
+    '{"S":"x"}',
   ])('a letter or run called %s', async (name) => {
     const ask = (line: string, body = '') => {
       const headers = Object.entries(ours.own).map((each) => `${each.join(': ')}\r\n`);
@@ -821,19 +900,22 @@ describe('other objects and screens than those that are shown', () => {
     });
   });
   test.each([
-    ...[
-      's3://BUCKET/audit/2026/01/01/x.json',
-      's3://BUCKET/edited/2026-01-01/x.jsonl',
-      's3://BUCKET/letters/x/x.jsonl',
-    ],
-    ...['s3://another-bucket/discarded/x.jsonl', 's3://BUCKET-evil/discarded/x.jsonl'],
-    ...['s3://BUCKET/discarded-evil/x.jsonl', 's3://BUCKET/../BUCKET/audit/x.json'],
-    ...[
-      's3://BUCKET/discarded/../audit/x.json',
-      'S3://BUCKET/discarded/x.jsonl',
-      ' s3://BUCKET/discarded/x.jsonl',
-    ],
-    ...['file:///etc/passwd', '/etc/passwd', 'discarded/x.jsonl', '-', 'http://169.254.169.254/latest/', ''],
+    's3://BUCKET/audit/2026/01/01/x.json',
+    's3://BUCKET/edited/2026-01-01/x.jsonl',
+    's3://BUCKET/letters/x/x.jsonl',
+    's3://another-bucket/discarded/x.jsonl',
+    's3://BUCKET-evil/discarded/x.jsonl',
+    's3://BUCKET/discarded-evil/x.jsonl',
+    's3://BUCKET/../BUCKET/audit/x.json',
+    's3://BUCKET/discarded/../audit/x.json',
+    'S3://BUCKET/discarded/x.jsonl',
+    ' s3://BUCKET/discarded/x.jsonl',
+    'file:///etc/passwd',
+    '/etc/passwd',
+    'discarded/x.jsonl',
+    '-',
+    'http://169.254.169.254/latest/',
+    '',
   ])('restore from “%s”', async (address) => {
     await attack(async () => {
       const answer = await ours.post('/restore', { address: address.replaceAll('BUCKET', office.bucket) });
@@ -845,14 +927,18 @@ describe('other objects and screens than those that are shown', () => {
     const s3 = await of.target.s3();
     await s3.send(
       new PutObjectCommand({
-        ...{ Bucket: of.bucket, Key: 'audit/secret.json' },
+        Bucket: of.bucket,
+        Key: 'audit/secret.json',
         Body: `${JSON.stringify({ body: eventBody('grade-push', { comments: 'top secret' }) })}\n`,
       }),
     );
     const deed = { what: 'edited', at: '2026-01-01T00:00:00Z', by: 'x', letter: 'x', kind: 'rejected' };
     const originals = [
-      ...[`s3://${of.bucket}/audit/secret.json`, `s3://${of.bucket}/edited/../audit/secret.json`],
-      ...['s3://other/edited/2026-01-01/x.jsonl', 'file:///etc/passwd', 'http://169.254.169.254/'],
+      `s3://${of.bucket}/audit/secret.json`,
+      `s3://${of.bucket}/edited/../audit/secret.json`,
+      's3://other/edited/2026-01-01/x.jsonl',
+      'file:///etc/passwd',
+      'http://169.254.169.254/',
     ];
     const ids = await of.park(
       originals.map((original) => ({
@@ -939,7 +1025,9 @@ describe('too much', () => {
   test('a form in chunks, which says nothing of its length', async () => {
     await attack(async () => {
       const answer = await send(ours.port, {
-        ...{ method: 'POST', path: '/discard', body: `all=yes&reason=${'x'.repeat(300 * 1024)}` },
+        method: 'POST',
+        path: '/discard',
+        body: `all=yes&reason=${'x'.repeat(300 * 1024)}`,
         headers: { ...ours.own, 'transfer-encoding': 'chunked' },
       });
       expect(answer.status).toBe(413);
@@ -950,12 +1038,17 @@ describe('too much', () => {
     const part = `--${boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n`;
     await attack(async () => {
       const large = await send(ours.port, {
-        ...{ method: 'POST', path: '/publish', headers, body: Buffer.alloc(20 * 1024 * 1024 + 1) },
+        method: 'POST',
+        path: '/publish',
+        headers,
+        body: Buffer.alloc(20 * 1024 * 1024 + 1),
       });
       expect(large.status).toBe(413);
       const begun = process.cpuUsage();
       const many = await send(ours.port, {
-        ...{ method: 'POST', path: '/publish', headers },
+        method: 'POST',
+        path: '/publish',
+        headers,
         body: `${part.repeat(10_000)}--${boundary}--\r\n`,
       });
       expect(many.status).toBe(400);
@@ -971,7 +1064,9 @@ describe('too much', () => {
     await attack(async () => {
       for (const path of ['/publish', '/discard', '/session']) {
         const answer = await send(ours.port, {
-          ...{ method: 'POST', path, body: `--${boundary}--\r\n` },
+          method: 'POST',
+          path,
+          body: `--${boundary}--\r\n`,
           headers: { ...ours.own, 'content-type': type },
         });
         expect(answer.status).toBe(400);
@@ -1135,7 +1230,8 @@ describe('the end', () => {
     for (const ask of [
       ...reading.filter((path) => !path.endsWith('/live')).map((path) => short.get(pathOf(path))),
       ...changing.map((path) => short.post(pathOf(path), wholeForm(path))),
-      ...[short.exchange(short.token), send(short.port, { path: '/', headers: { host: 'evil.example' } })],
+      short.exchange(short.token),
+      send(short.port, { path: '/', headers: { host: 'evil.example' } }),
     ])
       expectRefused(await ask, [503]);
     expectRefused(await send(short.port, { path: live, headers: { host: short.host } }), [401]);

@@ -8,15 +8,27 @@ import { browserPath } from './browser-path.ts';
  * counts, so that it names what playwright's own names of what a test can notice.
  */
 const disabledFeatures = [
-  ...['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'AimEnabled', 'PreconnectToSearch', 'LensOverlay'],
-  ...['HttpsUpgrades', 'HttpsFirstBalancedModeAutoEnable', 'ThirdPartyStoragePartitioning', 'PaintHolding'],
-  ...['AvoidUnnecessaryBeforeUnloadCheckSync', 'DestroyProfileOnBrowserClose', 'MediaRouter'],
-  ...['AvoidCorsURLLoaderRestartOnRedirect', 'OptimizationHints', 'NetworkTimeServiceQuerying'],
+  'WebUIOmniboxPopup',
+  'WebUIOmniboxAimPopup',
+  'AimEnabled',
+  'PreconnectToSearch',
+  'LensOverlay',
+  'HttpsUpgrades',
+  'HttpsFirstBalancedModeAutoEnable',
+  'ThirdPartyStoragePartitioning',
+  'PaintHolding',
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'MediaRouter',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'OptimizationHints',
+  'NetworkTimeServiceQuerying',
 ];
 
 export const launch = (): Promise<Browser> =>
   chromium.launch({
-    ...{ executablePath: browserPath() ?? '', headless: true },
+    executablePath: browserPath() ?? '',
+    headless: true,
     args: [
       `--disable-features=${disabledFeatures.join()}`,
       // Its sandbox does not start for root, as in a container.
@@ -47,7 +59,8 @@ export const serveConsole = async (file: string, options = ''): Promise<ServedCo
   );
   const url = await told.promise;
   return {
-    ...{ url, origin: new URL(url).origin },
+    url,
+    origin: new URL(url).origin,
     stop: async () => {
       ending.abort();
       await ended;

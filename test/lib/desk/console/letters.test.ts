@@ -11,8 +11,13 @@ import { appWith } from './attacker.ts';
 type Letters = LetterRecord[];
 
 const letters = Array.from({ length: 230 }, (_, at) => ({
-  ...{ message: randomUUID(), function: at < 220 ? 'grade-push' : 'enrollment-create', kind: 'rejected' },
-  ...{ error: '404 Not Found', replays: 0, state: 'letter', atMs: at },
+  message: randomUUID(),
+  function: at < 220 ? 'grade-push' : 'enrollment-create',
+  kind: 'rejected',
+  error: '404 Not Found',
+  replays: 0,
+  state: 'letter',
+  atMs: at,
 })) as unknown as Letters;
 const ids = letters.map(({ message }) => message);
 

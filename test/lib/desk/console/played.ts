@@ -28,7 +28,9 @@ export const park = async (office: Office, letters: Parked[]): Promise<string[]>
     { sqs, url: description.deadLetters },
     letters.map(({ function: name = 'grade-push', failure = {}, data, replays = 0, body }) => {
       const { MessageBody, MessageAttributes } = sqsMessageOf({
-        ...{ body: body ?? eventBody(name, data), replays, attributes: {} },
+        body: body ?? eventBody(name, data),
+        replays,
+        attributes: {},
         source: `arn:aws:sqs:us-east-1:000000000000:sis-relay-local-${name}`,
         failure: { ...failureOf(name, failure.kind), ...timesOf(), ...failure },
       });
@@ -40,7 +42,8 @@ export const park = async (office: Office, letters: Parked[]): Promise<string[]>
 };
 
 const timesOf = () => ({
-  ...{ firstAt: new Date(Date.now() - 120_000).toISOString(), lastAt: new Date().toISOString() },
+  firstAt: new Date(Date.now() - 120_000).toISOString(),
+  lastAt: new Date().toISOString(),
 });
 
 const many = (count: number, letter: (at: number) => Parked): Parked[] =>
@@ -52,7 +55,9 @@ const weekend: Parked[] = [
     data: { userId: 10_000 + at },
     failure: {
       kind: 'missing-scope',
-      ...{ status: 403, title: 'Not Authorized', required: 'grades:gradevalues:write' },
+      status: 403,
+      title: 'Not Authorized',
+      required: 'grades:gradevalues:write',
       detail: 'Insufficient scope to call API. Required: grades:gradevalues:write',
       message:
         'The platform answered PUT /svc/api/le/1.82/2001/grades/5001/values/301 with 403 Not Authorized',
@@ -64,11 +69,9 @@ const weekend: Parked[] = [
     data: { userId: 11_000 + at },
     failure: {
       kind: 'missing-permission',
-      ...{
-        status: 403,
-        title: 'Forbidden',
-        detail: 'Not authorized for [ orgUnitId: 2001, securityVariableName: EnrollUsers ]',
-      },
+      status: 403,
+      title: 'Forbidden',
+      detail: 'Not authorized for [ orgUnitId: 2001, securityVariableName: EnrollUsers ]',
       message: 'The platform answered POST /svc/api/lp/1.51/enrollments/ with 403 Forbidden',
       remedy: 'Give the role of the service’s user the permission EnrollUsers, then replay.',
       operation: 'POST /svc/api/lp/1.51/enrollments/',
@@ -81,7 +84,9 @@ const weekend: Parked[] = [
       message:
         'The platform answered PUT /svc/api/le/1.82/2001/grades/5001/values/301 with 503 Service Unavailable',
       remedy: 'Wait until the platform answers again, then replay.',
-      ...{ status: 503, title: 'Service Unavailable', attempts: 31 },
+      status: 503,
+      title: 'Service Unavailable',
+      attempts: 31,
     },
     replays: 5,
   })),

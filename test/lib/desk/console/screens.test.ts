@@ -481,7 +481,9 @@ const gatesTo = async (description: object) => {
       await listen(0);
       const { port } = server.address() as AddressInfo;
       return {
-        ...{ to, port, reopen: () => listen(port) },
+        to,
+        port,
+        reopen: () => listen(port),
         shut: () =>
           new Promise<void>((resolve) => {
             server.close(() => resolve());

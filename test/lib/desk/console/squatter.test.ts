@@ -22,12 +22,18 @@ beforeAll(async () => {
 const start = async (options: Partial<ConsoleOptions> = {}): Promise<ServedConsole> => {
   const ending = new AbortController();
   const { url, ended } = await startConsole(office.target, {
-    ...{ port: 0, readOnly: false, idleMs: 60_000, signal: ending.signal },
-    ...{ sentence: (error) => String(error), say: () => {}, filtersFile: '' },
+    port: 0,
+    readOnly: false,
+    idleMs: 60_000,
+    signal: ending.signal,
+    sentence: (error) => String(error),
+    say: () => {},
+    filtersFile: '',
     ...options,
   });
   return {
-    ...{ url, origin: new URL(url).origin },
+    url,
+    origin: new URL(url).origin,
     stop: async () => {
       ending.abort();
       await ended;

@@ -6,7 +6,9 @@ type Cause = Pick<Parked, 'function'> & { failure: NonNullable<Parked['failure']
 const causes: readonly Cause[] = [
   {
     failure: {
-      ...{ kind: 'missing-scope', status: 403, title: 'Not Authorized' },
+      kind: 'missing-scope',
+      status: 403,
+      title: 'Not Authorized',
       required: 'grades:gradevalues:write',
       detail: 'Insufficient scope to call API. Required: grades:gradevalues:write',
       message:
@@ -17,7 +19,9 @@ const causes: readonly Cause[] = [
   {
     function: 'enrollment-create',
     failure: {
-      ...{ kind: 'missing-permission', status: 403, title: 'Forbidden' },
+      kind: 'missing-permission',
+      status: 403,
+      title: 'Forbidden',
       detail: 'Not authorized for [ orgUnitId: 2001, securityVariableName: EnrollUsers ]',
       message: 'The platform answered POST /svc/api/lp/1.51/enrollments/ with 403 Forbidden',
       remedy: 'Give the role of the service’s user the permission EnrollUsers, then replay.',
@@ -27,14 +31,20 @@ const causes: readonly Cause[] = [
   {
     data: { gradeObjectId: 5999 },
     failure: {
-      ...{ kind: 'rejected', status: 404, title: 'Not Found', detail: 'Grade object not found' },
+      kind: 'rejected',
+      status: 404,
+      title: 'Not Found',
+      detail: 'Grade object not found',
       message: 'The platform answered PUT /svc/api/le/1.82/2001/grades/5999/values/301 with 404 Not Found',
       remedy: 'Correct what the platform names, in the message or on the platform, then replay.',
     },
   },
   {
     failure: {
-      ...{ kind: 'rejected', status: 400, title: 'Errors', detail: 'Locked until Monday' },
+      kind: 'rejected',
+      status: 400,
+      title: 'Errors',
+      detail: 'Locked until Monday',
       message: 'The platform answered PUT /svc/api/le/1.82/2001/grades/5001/values/301 with 400 Errors',
       remedy: 'Correct what the platform names, in the message or on the platform, then replay.',
     },
@@ -110,14 +120,19 @@ const causes: readonly Cause[] = [
   },
   {
     failure: {
-      ...{ kind: 'intercepted', status: 200, title: 'a page' },
+      kind: 'intercepted',
+      status: 200,
+      title: 'a page',
       message: 'What answered PUT /svc/api/le/1.82/2001/grades/5001/values/301 is not the platform',
       remedy: 'Check what is between sis-relay and the platform (a proxy, a firewall, a login), then replay.',
     },
   },
   {
     failure: {
-      ...{ kind: 'unavailable', status: 503, title: 'Service Unavailable', attempts: 31 },
+      kind: 'unavailable',
+      status: 503,
+      title: 'Service Unavailable',
+      attempts: 31,
       message:
         'The platform answered PUT /svc/api/le/1.82/2001/grades/5001/values/301 with 503 Service Unavailable',
       remedy: 'Wait until the platform answers again, then replay.',
@@ -125,7 +140,10 @@ const causes: readonly Cause[] = [
   },
   {
     failure: {
-      ...{ kind: 'throttled', status: 429, title: 'Too Many Requests', attempts: 40 },
+      kind: 'throttled',
+      status: 429,
+      title: 'Too Many Requests',
+      attempts: 40,
       message:
         'The platform answered PUT /svc/api/le/1.82/2001/grades/5001/values/301 with 429 Too Many Requests',
       remedy: 'Do nothing: the schedule sends them again. If this happens often, lower the concurrency.',

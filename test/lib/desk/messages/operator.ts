@@ -13,7 +13,11 @@ type Options<Command extends (...args: never[]) => unknown> = Partial<Parameters
 
 /** An operator who confirms everything, and waits for nothing that is not asked for. */
 const common = ({ audit }: Pick<Office, 'audit'>) => ({
-  ...{ filter: {}, reason: 'a test', audit, signal: never, confirm: async () => true },
+  filter: {},
+  reason: 'a test',
+  audit,
+  signal: never,
+  confirm: async () => true,
 });
 const sending = { canary: 0, rate: 500, stopAfter: 5, waitSeconds: 0 };
 
@@ -37,13 +41,19 @@ export const importInto = (desk: Desk, lines: readonly string[], dryRun = false)
     lines: async function* () {
       yield* lines;
     },
-    ...{ dryRun, audit: desk.audit, signal: never },
+    dryRun,
+    audit: desk.audit,
+    signal: never,
   });
 
 /** By default it corrects the points of a grade. */
 export const editAt = (desk: Desk, options: Options<typeof editLetters> = {}) =>
   editLetters(desk.target, {
-    ...{ ...common(desk), ...sending, includeUncertain: false, reveal: false, isOpened: false },
+    ...common(desk),
+    ...sending,
+    includeUncertain: false,
+    reveal: false,
+    isOpened: false,
     change: async (body) => body.replace('"points":8.5', '"points":7'),
     ...options,
   });
@@ -56,7 +66,7 @@ export const replayFrom = (
   const { reason: _, filter, ...shared } = common(desk);
   return replayLetters(
     desk.target,
-    { ...{ ...sending, filter, dryRun: false, includeUncertain: false, probe: true }, ...options },
+    { ...sending, filter, dryRun: false, includeUncertain: false, probe: true, ...options },
     { ...shared, ...hooks },
   );
 };

@@ -10,8 +10,13 @@ import type { ConnectionReport } from '../../../../lib/stage/connection/check.ts
 import { quietTerminal } from '../cli/typed.ts';
 
 const group = (kind: string, letters: number): PlannedGroup => ({
-  ...{ function: 'grade-push', kind, letters, cause: '0a1b2c3d' },
-  ...{ error: '400 Bad Request', words: [], remedy: `Remove what caused ${kind}.` },
+  function: 'grade-push',
+  kind,
+  letters,
+  cause: '0a1b2c3d',
+  error: '400 Bad Request',
+  words: [],
+  remedy: `Remove what caused ${kind}.`,
 });
 
 const facts = {
@@ -25,7 +30,13 @@ const facts = {
   replayedOften: 0,
 };
 const plan = (more: Partial<Plan>): Plan => ({
-  ...{ ...facts, send: [], notYet: [], uncertain: [], notChecked: [], unknownSource: 0, ...more },
+  ...facts,
+  send: [],
+  notYet: [],
+  uncertain: [],
+  notChecked: [],
+  unknownSource: 0,
+  ...more,
 });
 const printed = (...given: Parameters<typeof planView>): string[] =>
   linesOf(planView(...given), { ...quietTerminal, width: 200 });
@@ -39,8 +50,13 @@ test('a plan has a section for each reason why letters cannot succeed yet', () =
   ];
   const lines = printed(plan({ notYet }), undefined);
   expect(lines.filter((line) => !/^Letters|rejected|0a1b2c3d/.test(line)).slice(2, 9)).toEqual([
-    ...['5 cannot succeed yet, and stay where they are', 'The token lacks a:b:c', '→ Grant it', ''],
-    ...['4 cannot succeed yet, and stay where they are', 'The key is refused', '→ Rotate it'],
+    '5 cannot succeed yet, and stay where they are',
+    'The token lacks a:b:c',
+    '→ Grant it',
+    '',
+    '4 cannot succeed yet, and stay where they are',
+    'The key is refused',
+    '→ Rotate it',
   ]);
 });
 
@@ -138,8 +154,20 @@ test('a function that is paused is told with the letters that would wait, and ho
 });
 
 const counts: ReplayCounts = {
-  ...{ sent: 3, through: 3, cameBack: 0, waits: 0, unknown: 0, setAside: 0, notTried: 0 },
-  ...{ byCause: [], cameBackAs: [], waitFor: [], gone: 0, stillInvalid: 0, failed: [], undeleted: [] },
+  sent: 3,
+  through: 3,
+  cameBack: 0,
+  waits: 0,
+  unknown: 0,
+  setAside: 0,
+  notTried: 0,
+  byCause: [],
+  cameBackAs: [],
+  waitFor: [],
+  gone: 0,
+  stillInvalid: 0,
+  failed: [],
+  undeleted: [],
 };
 
 test.each([
@@ -155,7 +183,8 @@ test('a result tells what there is to tell, with the number of letters', () => {
   expect(resultNotes({ counts })).toEqual([]);
   expect(resultNotes({ counts: { ...counts, stillInvalid: 2 }, backLater: 1 })).toEqual([
     {
-      ...{ tone: 'warn', text: '2 letters were not sent, because their functions would still refuse them' },
+      tone: 'warn',
+      text: '2 letters were not sent, because their functions would still refuse them',
       command: 'letters groups --kind invalid',
     },
     { tone: 'plain', text: '1 letter becomes visible again by itself when its lease ends' },
@@ -187,13 +216,15 @@ test('a result says how the number of the plan became its own, and has one comma
   const view = resultView(
     {
       counts: {
-        ...{ ...counts, ...more },
+        ...counts,
+        ...more,
         byCause: [
           ...ids.map((cause) => ({ ...none, cause, notTried: 2 })),
           ...ids.map((cause) => ({ ...none, cause: `${cause.slice(0, 7)}e`, setAside: 2 })),
         ],
       },
-      ...{ ended: 'stopped', stoppedBecause: 'it was interrupted' },
+      ended: 'stopped',
+      stoppedBecause: 'it was interrupted',
     },
     'letters replay --function grade-push',
   );

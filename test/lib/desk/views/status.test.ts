@@ -16,10 +16,18 @@ import { compareDeployed } from '../../../../lib/stage/version.ts';
 import { quietTerminal } from '../cli/typed.ts';
 
 const report = (more: Partial<ConnectionReport>): ConnectionReport => ({
-  ...{ platform: 'https://lms.example.edu', reachable: true, credentialAccepted: true },
-  ...{ changes: { refused: 'no' }, waitingFor: undefined, clockSkewSeconds: 1, budget: undefined },
+  platform: 'https://lms.example.edu',
+  reachable: true,
+  credentialAccepted: true,
+  changes: { refused: 'no' },
+  waitingFor: undefined,
+  clockSkewSeconds: 1,
+  budget: undefined,
   versions: [{ component: 'lp', version: '1.50', supported: true }],
-  ...{ authorizationDays: undefined, scopes: undefined, problems: [], ...more },
+  authorizationDays: undefined,
+  scopes: undefined,
+  problems: [],
+  ...more,
 });
 
 test('a connection that is well has three notes, all good', () => {
@@ -32,8 +40,11 @@ test('a connection that is well has three notes, all good', () => {
 
 test('what is not well comes with what to do, and without control characters', () => {
   const refused = report({
-    ...{ reachable: false, credentialAccepted: undefined, changes: undefined },
-    ...{ clockSkewSeconds: -12, authorizationDays: -1 },
+    reachable: false,
+    credentialAccepted: undefined,
+    changes: undefined,
+    clockSkewSeconds: -12,
+    authorizationDays: -1,
     problems: [{ what: 'Refused\u001B[31m', remedy: 'Rotate\u0007it' }],
   });
   const steps = blockedView([], refused.problems) as Step[];
@@ -69,18 +80,35 @@ test('who has paused a function, and why, is printed without control characters'
 const soonMs = Date.now() + 600_000;
 const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000 - 100;
 const groupOf = (kind: string, letters: number, more: Partial<Group> = {}): Group => ({
-  ...{ cause: `${kind}-1`, function: 'grade-push', kind, error: 'It failed', words: [], remedy: 'Mend it.' },
-  ...{ letters, oldestMs: minutesAgo(60), newestMs: minutesAgo(3), grants: [], about: '' },
-  ...{ replayedOften: 0, ...more },
+  cause: `${kind}-1`,
+  function: 'grade-push',
+  kind,
+  error: 'It failed',
+  words: [],
+  remedy: 'Mend it.',
+  letters,
+  oldestMs: minutesAgo(60),
+  newestMs: minutesAgo(3),
+  grants: [],
+  about: '',
+  replayedOften: 0,
+  ...more,
 });
 
 const statusWith = (groups: Group[], more: Partial<Status<OptionStatus>>): Status<OptionStatus> => {
   const letters = groups.reduce((sum, group) => sum + group.letters, 0);
   const counts = { visible: letters, inFlight: 0, delayed: 0 };
   return {
-    ...{ queues: [], paused: [], waiting: [], atWork: [], options: [], connection: report({}) },
+    queues: [],
+    paused: [],
+    waiting: [],
+    atWork: [],
+    options: [],
+    connection: report({}),
     pace: { window: 'none', calls: [], sinceMs: 0 },
-    ...{ deployed: undefined, reach: undefined, expected: undefined },
+    deployed: undefined,
+    reach: undefined,
+    expected: undefined,
     letters: { groups, counts, matching: letters, listed: letters, queued: letters },
     ...more,
   };
@@ -116,8 +144,15 @@ test('causes with one remedy are one entry, with all that wait for it, the last 
   const what = 'The platform refuses the credential in the secret relay/service';
   const remedy = 'Put a valid credential into the secret relay/service.';
   const waits = {
-    ...{ kind: 'credentials', error: what, remedy, due: 0, unknown: 0, nextMs: soonMs, attempts: 2 },
-    ...{ oldestMs: minutesAgo(20), lastMs: minutesAgo(2) },
+    kind: 'credentials',
+    error: what,
+    remedy,
+    due: 0,
+    unknown: 0,
+    nextMs: soonMs,
+    attempts: 2,
+    oldestMs: minutesAgo(20),
+    lastMs: minutesAgo(2),
   };
   const waiting = [
     { ...waits, function: 'grade-push', messages: 3 },
@@ -137,8 +172,17 @@ test('a secret that was changed after the last try needs nothing more: what wait
   const what = 'The platform refuses the credential in the secret relay/users/301';
   const remedy = 'Put a valid credential into the secret relay/users/301.';
   const waits = {
-    ...{ function: 'submission-upload', kind: 'credentials', error: what, remedy, messages: 2, due: 0 },
-    ...{ unknown: 0, nextMs: soonMs, attempts: 2, oldestMs: minutesAgo(20), lastMs: minutesAgo(9) },
+    function: 'submission-upload',
+    kind: 'credentials',
+    error: what,
+    remedy,
+    messages: 2,
+    due: 0,
+    unknown: 0,
+    nextMs: soonMs,
+    attempts: 2,
+    oldestMs: minutesAgo(20),
+    lastMs: minutesAgo(9),
   };
   expect(firstOf([], { waiting: [{ ...waits, mendedMs: minutesAgo(5) }] })).toEqual([
     '→ The secret of a refused credential was changed 5 min ago: wake what waits for it. 2 messages of submission-upload wait for it (credentials), the oldest for 20 min; last tried 9 min ago',
@@ -164,9 +208,18 @@ test('of several refused credentials each secret is named until it is changed', 
   const remedyOf = (id: string) => `Put a valid credential into the secret relay/users/${id}.`;
   const whatOf = (id: string) => `The platform refuses the credential in the secret relay/users/${id}`;
   const ofUser = (id: string) => ({
-    ...{ function: 'submission-upload', kind: 'credentials', error: whatOf(id), remedy: remedyOf(id) },
-    ...{ messages: 1, due: 0, unknown: 0, nextMs: soonMs, attempts: 2, secret: `relay/users/${id}` },
-    ...{ oldestMs: minutesAgo(20), lastMs: minutesAgo(9) },
+    function: 'submission-upload',
+    kind: 'credentials',
+    error: whatOf(id),
+    remedy: remedyOf(id),
+    messages: 1,
+    due: 0,
+    unknown: 0,
+    nextMs: soonMs,
+    attempts: 2,
+    secret: `relay/users/${id}`,
+    oldestMs: minutesAgo(20),
+    lastMs: minutesAgo(9),
   });
   const groupFor = (...ids: string[]) => ({ ...ofUser('<id>'), bySecret: ids.map(ofUser) });
   const lines = firstOf([], {
@@ -175,7 +228,9 @@ test('of several refused credentials each secret is named until it is changed', 
   expect(lines).toEqual([
     expect.stringContaining(`✗ ${whatOf('<id>')}. 1 message of submission-upload waits`),
     `→ ${remedyOf('<id>')}`,
-    ...['Secrets to change:', '  relay/users/301', '  relay/users/302'],
+    'Secrets to change:',
+    '  relay/users/301',
+    '  relay/users/302',
     expect.stringContaining('waiting wake --kind credentials --function submission-upload'),
     expect.stringContaining('→ The secrets of 2 refused credentials were changed 5 min ago: wake'),
     expect.stringContaining('waiting wake'),
@@ -195,7 +250,8 @@ test('a cause names the secrets that are missing', () => {
     '✗ 5 letters of grade-push (missing-credential), the newest 3 min old: It failed',
     'All in org unit 2001; 12 users.',
     '→ Mend it.',
-    ...['Secrets to create:', ...grants.slice(0, 10).map((each) => `  ${each}`)],
+    'Secrets to create:',
+    ...grants.slice(0, 10).map((each) => `  ${each}`),
     '… and 2 more',
     'To send again: sis-relay letters replay --cause missing-credential-1',
     'To list all: sis-relay letters groups --cause missing-credential-1 --json',
@@ -227,7 +283,10 @@ test('what options tell comes before what operators have begun, and that before 
     sections: [],
   }));
   expect(firstOf([], { options, atWork, letters })).toEqual([
-    ...['one waits', 'sis-relay one show', 'another waits', 'sis-relay another show'],
+    'one waits',
+    'sis-relay one show',
+    'another waits',
+    'sis-relay another show',
     'letters replay by joe (5,000 planned) began 4 min ago and has not ended. It is at work, or was cut off',
     'To see whether it has ended: sis-relay status',
     'SQS counts about 2 letters, but the lists have 0. The lists are corrected every 15 minutes.',
@@ -255,7 +314,8 @@ test('one replay of all causes is offered before them, with what it leaves to pe
     'For those that stay unclear: sis-relay letters verify --reveal --reason "a look at the platform"',
   ];
   expect(firstOf([rejected, uncertain])).toEqual([
-    ...[...decide, ...cause],
+    ...decide,
+    ...cause,
     'To send again: sis-relay letters replay --cause rejected-1',
   ]);
   const others = [groupOf('missing-scope', 4), groupOf('unknown-source', 1)];
@@ -308,8 +368,17 @@ test('what this machine sees is told apart from what the functions saw last', ()
 test('a certificate that is out of date is somebody’s to mend, also if only the functions meet it', () => {
   const error = 'PUT /le/<id>: no connection, as the certificate is out of date (CERT_HAS_EXPIRED)';
   const waits = {
-    ...{ function: 'grade-push', kind: 'unavailable', error, remedy: 'Have them renew it.', messages: 3 },
-    ...{ due: 0, unknown: 0, nextMs: soonMs, attempts: 2, oldestMs: minutesAgo(20), lastMs: minutesAgo(2) },
+    function: 'grade-push',
+    kind: 'unavailable',
+    error,
+    remedy: 'Have them renew it.',
+    messages: 3,
+    due: 0,
+    unknown: 0,
+    nextMs: soonMs,
+    attempts: 2,
+    oldestMs: minutesAgo(20),
+    lastMs: minutesAgo(2),
   };
   expect(firstOf([], { waiting: [waits] }).slice(0, 2)).toEqual([
     expect.stringContaining('3 messages of grade-push wait for it (unavailable)'),

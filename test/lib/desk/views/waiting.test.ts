@@ -3,16 +3,17 @@ import type { WaitingGroup } from '../../../../lib/desk/messages/waiting/waiting
 import { remarksOn, waitingGroupTable, wakeCommands } from '../../../../lib/desk/views/waiting.ts';
 
 const group = (kind: string, more: Partial<WaitingGroup> = {}): WaitingGroup => ({
-  ...{ function: 'grade-push', kind, error: 'An older message about the same was sent', remedy: '' },
-  ...{
-    messages: 1,
-    due: 0,
-    unknown: 0,
-    oldestMs: Date.now(),
-    lastMs: Date.now(),
-    nextMs: Date.now() + 60_000,
-    attempts: 1,
-  },
+  function: 'grade-push',
+  kind,
+  error: 'An older message about the same was sent',
+  remedy: '',
+  messages: 1,
+  due: 0,
+  unknown: 0,
+  oldestMs: Date.now(),
+  lastMs: Date.now(),
+  nextMs: Date.now() + 60_000,
+  attempts: 1,
   ...more,
 });
 

@@ -49,9 +49,14 @@ describe('an authenticated call', () => {
 });
 
 const oauth: Credential = {
-  ...{ type: 'oauth', grant: 'client_credentials', tokenUrl: 'https://auth.example.edu/token' },
-  ...{ clientId: 'relay', clientSecret: 's', accessToken: 'the-token' },
-  ...{ obtainedAt: '2026-01-31T09:30:00.000Z', expiresAt: '2026-01-31T10:30:00.000Z' },
+  type: 'oauth',
+  grant: 'client_credentials',
+  tokenUrl: 'https://auth.example.edu/token',
+  clientId: 'relay',
+  clientSecret: 's',
+  accessToken: 'the-token',
+  obtainedAt: '2026-01-31T09:30:00.000Z',
+  expiresAt: '2026-01-31T10:30:00.000Z',
 };
 
 describe('a credential', () => {

@@ -149,7 +149,9 @@ describe('a credential', () => {
     };
     const { read } = createCredentials({
       client: { send } as unknown as SecretsManagerClient,
-      ...{ prefix: 'relay', timeToLiveMs: 5 * minuteMs, warn: () => {} },
+      prefix: 'relay',
+      timeToLiveMs: 5 * minuteMs,
+      warn: () => {},
     });
     for (let user = 1; user <= 1_001; user += 1) await read(`${user}`);
     await read('1001');

@@ -525,7 +525,8 @@ describe('how an answer is checked', () => {
     if (message.startsWith('the answer is 2'))
       expect(flaw).toMatchObject({
         refused: {
-          ...{ form: 'shape', title: 'Unexpected Answer' },
+          form: 'shape',
+          title: 'Unexpected Answer',
           detail: `${message}; expected: 200 with ^text\\/csv`,
         },
       });
@@ -579,7 +580,10 @@ describe('how an answer is checked', () => {
 
   test('tells the names and types that came beside those that were expected, and no value', () => {
     const text = JSON.stringify({
-      ...{ Name: 'private-content', 'Jane Doe': 1, Rows: [{ Id: 1, Deep: {} }], No: null },
+      Name: 'private-content',
+      'Jane Doe': 1,
+      Rows: [{ Id: 1, Deep: {} }],
+      No: null,
     });
     expect(flawOf(operations.read, { path }, { text })).toMatchObject({
       refused: {
@@ -635,7 +639,8 @@ describe('how an answer is checked', () => {
     expect(flaw === 'done' ? '' : flaw.refused?.detail).toHaveLength(2_000);
     expect(flawOf(set, {}, { text: '{"x":1}', headers: typed('text/json') })).toMatchObject({
       refused: {
-        ...{ form: 'shape', contentType: 'text/json' },
+        form: 'shape',
+        contentType: 'text/json',
         detail: 'came: { x: number }; expected: nothing, or what was asked for',
       },
     });

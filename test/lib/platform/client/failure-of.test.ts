@@ -158,14 +158,23 @@ describe('what a failure tells', () => {
       kind: 'missing-scope',
       message: `The platform answered ${call} with 403 Not Authorized: it requires a:b:c`,
       remedy: 'Grant the scope a:b:c to the client registered for sis-relay, then replay.',
-      ...{ operation: call, status: 403, type: 'not-authorized', title: 'Not Authorized' },
+      operation: call,
+      status: 403,
+      type: 'not-authorized',
+      title: 'Not Authorized',
       detail: 'Insufficient scope to call API. Required: a:b:c',
-      ...{ required: 'a:b:c', requestId: 'r-1', retryAfterSeconds: 7 },
+      required: 'a:b:c',
+      requestId: 'r-1',
+      retryAfterSeconds: 7,
     });
     const message = `The platform answered ${call} with 409`;
     const remedy = expect.stringMatching(/^Correct what the platform names/);
     expect(first('', { status: 409 })).toEqual({
-      ...{ kind: 'rejected', message, remedy, operation: call, status: 409 },
+      kind: 'rejected',
+      message,
+      remedy,
+      operation: call,
+      status: 409,
     });
   });
 
@@ -292,7 +301,9 @@ describe('what a failure tells', () => {
     const text = '{"type":"https://d/x#busy","title":"Too Many Requests","status":429}';
     const headers = { 'x-rate-limit-reset': '7' };
     expect(first(text, { status: 200, headers })).toMatchObject({
-      ...{ kind: 'throttled', status: 429, retryAfterSeconds: 7 },
+      kind: 'throttled',
+      status: 429,
+      retryAfterSeconds: 7,
       message: `The platform answered ${call} with 200, and its content says 429 Too Many Requests`,
     });
   });
@@ -331,7 +342,11 @@ describe('a failure that its thrower knows', () => {
     const refusal = { status: 409, title: 'Conflict' };
     const told = { remedy: 'Do this.', detail: 'x', refusal };
     expect(failureOf(new MessageFailure(kind, safe`x`, told))).toEqual({
-      ...{ kind, message: 'x', remedy: 'Do this.', detail: 'x', ...refusal },
+      kind,
+      message: 'x',
+      remedy: 'Do this.',
+      detail: 'x',
+      ...refusal,
     });
   });
 
@@ -340,7 +355,8 @@ describe('a failure that its thrower knows', () => {
     const invalid = new InvalidMessage(problems);
     expect(invalid.name).toBe('InvalidMessage');
     expect(failureOf(invalid)).toMatchObject({
-      ...{ kind: 'invalid', message: 'The message is not valid: time: is missing; the body is empty' },
+      kind: 'invalid',
+      message: 'The message is not valid: time: is missing; the body is empty',
     });
     expect(problemsIn(invalid)).toEqual(problems);
     expect(problemsIn(new MessageFailure('rejected', safe`No`))).toEqual([{ problem: 'No' }]);
@@ -348,7 +364,11 @@ describe('a failure that its thrower knows', () => {
 
   test('waits, is for a person to decide, or calls one, by its kind alone', () => {
     expect(kinds.filter((kind) => isRetried(kind))).toEqual([
-      ...['unknown-id', 'credentials', 'aws-refused', 'throttled', 'unavailable'],
+      'unknown-id',
+      'credentials',
+      'aws-refused',
+      'throttled',
+      'unavailable',
     ]);
     expect(kinds.filter(needsDecision)).toEqual(['uncertain', 'outdated']);
     expect(kinds.filter(needsPerson)).toEqual(['credentials', 'aws-refused']);

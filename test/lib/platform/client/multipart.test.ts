@@ -160,8 +160,15 @@ describe('media types', () => {
     (text) => expect(text).toMatch(mediaType),
   );
   test.each([
-    ...['', 'png', 'image/', 'image/png\r\nX: y', 'image/png;', 'image/png; a'],
-    ...['a/b;c="d"e"', 'ä/b', 'a/b c'],
+    '',
+    'png',
+    'image/',
+    'image/png\r\nX: y',
+    'image/png;',
+    'image/png; a',
+    'a/b;c="d"e"',
+    'ä/b',
+    'a/b c',
   ])('%j is none', (text) => expect(text).not.toMatch(mediaType));
 });
 

@@ -9,7 +9,10 @@ type Given = Partial<RefusedCall> | undefined;
 
 const errorOf = (refused: Given, operation: Operation<unknown> = operations.read) =>
   new PlatformError({
-    ...{ operation, call: safe`GET /svc/api/lp/1.49/things/1`, sent: true, message: safe`` },
+    operation,
+    call: safe`GET /svc/api/lp/1.49/things/1`,
+    sent: true,
+    message: safe``,
     ...(refused && { refused: { status: 404, form: 'error', ...refused } }),
   });
 

@@ -38,7 +38,9 @@ describe('an answer that is no success', () => {
     [
       400,
       {
-        ...{ type: 'https://d/x#json-binding-error', title: 'JSON Binding Error', status: 400 },
+        type: 'https://d/x#json-binding-error',
+        title: 'JSON Binding Error',
+        status: 400,
         detail: 'It is invalid',
       },
       { form: 'error', type: 'json-binding-error', title: 'JSON Binding Error', detail: 'It is invalid' },
@@ -64,7 +66,10 @@ describe('an answer that is no success', () => {
     [
       400,
       {
-        ...{ type: 'https://d/rfc#section-6', title: 'T', status: 400, traceId: '00-1' },
+        type: 'https://d/rfc#section-6',
+        title: 'T',
+        status: 400,
+        traceId: '00-1',
         errors: { Points: ['at most 10'] },
       },
       { form: 'error', type: 'section-6', title: 'T', detail: 'Points: at most 10' },
@@ -111,8 +116,15 @@ describe('an answer that is no success', () => {
     [
       400,
       {
-        ...{ message: 'm', messageDetail: 'md', reason: 'r', errors: ['e'], modelState: { s: 'ms' } },
-        ...{ fault: 'f', exception: { text: 'x' }, exceptionMessage: 'em', detail: 'd' },
+        message: 'm',
+        messageDetail: 'md',
+        reason: 'r',
+        errors: ['e'],
+        modelState: { s: 'ms' },
+        fault: 'f',
+        exception: { text: 'x' },
+        exceptionMessage: 'em',
+        detail: 'd',
       },
       { form: 'error', title: 'Errors', detail: 'd; m; md; r; e; s: ms; f; x; em' },
     ],
@@ -238,7 +250,12 @@ describe('an answer that is no success', () => {
   test('that breaks off tells the fields that came', () => {
     const text = '{"type" \n: "https://d/x#a" , "title" :  "T", "de';
     expect(toldBy(400, text, {}, { cutOff: true })).toEqual({
-      ...{ status: 400, form: 'error', type: 'a', title: 'T', detail: text, cutOff: true },
+      status: 400,
+      form: 'error',
+      type: 'a',
+      title: 'T',
+      detail: text,
+      cutOff: true,
     });
   });
 
@@ -420,7 +437,9 @@ describe('an answer that repeats the request', () => {
       const echo = spell(secret);
       const echoed = { 'x-request-id': echo, location: `/login;${echo}` };
       const texts = [
-        ...[echo, `Sorry.\n${echo}`, `<title>${echo}</title><a href="${echo}">${echo}</a>`],
+        echo,
+        `Sorry.\n${echo}`,
+        `<title>${echo}</title><a href="${echo}">${echo}</a>`,
         ...[
           { type: `#${echo}`, title: echo, detail: echo },
           { url: echo, deep: { echo } },
@@ -599,7 +618,14 @@ describe('whether JSON is an error', () => {
 
 describe('the words of an error in JSON', () => {
   test.each([
-    ...['message', 'Messages', 'error_message', 'errorMessage', 'Detail', 'description', 'TEXT', 'reasons'],
+    'message',
+    'Messages',
+    'error_message',
+    'errorMessage',
+    'Detail',
+    'description',
+    'TEXT',
+    'reasons',
   ])('stand without the name of the field that holds words: %s', (name) => {
     expect(errorWords({ errors: [{ [name]: 'x' }] }).detail).toBe('x');
   });
@@ -631,9 +657,19 @@ describe('the words of an error in JSON', () => {
   });
 
   test.each([
-    ...['JSON Binding Error', 'Invalid Parameters', 'Invalid Token', 'Expired Token', 'Not Authorized'],
-    ...['Resource Not Found', 'Internal Error', 'Access Denied', 'Request Rejected', 'Redirect', 'Errors'],
-    ...['Forbidden', "I'm a Teapot"],
+    'JSON Binding Error',
+    'Invalid Parameters',
+    'Invalid Token',
+    'Expired Token',
+    'Not Authorized',
+    'Resource Not Found',
+    'Internal Error',
+    'Access Denied',
+    'Request Rejected',
+    'Redirect',
+    'Errors',
+    'Forbidden',
+    "I'm a Teapot",
   ])('have a known name: %s', (name) => {
     for (const text of [
       name,
@@ -659,7 +695,10 @@ describe('what a refusal means', () => {
   const errorWith = (repeatable: boolean, refused: RefusedCall | undefined, sent = true) =>
     new PlatformError({
       operation: repeatable ? operations.repeatable : operations.once,
-      ...{ call: safe`PUT /x`, message: safe`m`, refused, sent },
+      call: safe`PUT /x`,
+      message: safe`m`,
+      refused,
+      sent,
     });
   const before = [400, 401, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 428, 429, 431];
 
@@ -747,9 +786,18 @@ describe('what a refusal means', () => {
   });
 
   test.each([
-    ...['invalid token', 'EXPIRED TOKEN', 'an invalid    token.', 'invalid_token', 'invalid-token'],
-    ...['invalidtoken', 'token is invalid', 'token  has    expired', 'token expired', 'token    invalid'],
-    ...['invalid&nbsp;token', 'token \n is \n expired'],
+    'invalid token',
+    'EXPIRED TOKEN',
+    'an invalid    token.',
+    'invalid_token',
+    'invalid-token',
+    'invalidtoken',
+    'token is invalid',
+    'token  has    expired',
+    'token expired',
+    'token    invalid',
+    'invalid&nbsp;token',
+    'token \n is \n expired',
   ])('is that the key is refused: %s', (title) => {
     expect(isInvalidToken(of(403, { title }))).toBe(true);
     expect(isInvalidToken(of(403, { detail: title }))).toBe(true);
@@ -757,9 +805,20 @@ describe('what a refusal means', () => {
   });
 
   test.each([
-    ...['invalid     token', 'invalid - token', 'xinvalid token', 'invalid tokens', 'token     invalid'],
-    ...['mytoken invalid', 'token invalidated', 'token was invalid', 'tokenexpired', 'token is     invalid'],
-    ...['tokenis invalid', 'token isinvalid', 'invalid__token', ''],
+    'invalid     token',
+    'invalid - token',
+    'xinvalid token',
+    'invalid tokens',
+    'token     invalid',
+    'mytoken invalid',
+    'token invalidated',
+    'token was invalid',
+    'tokenexpired',
+    'token is     invalid',
+    'tokenis invalid',
+    'token isinvalid',
+    'invalid__token',
+    '',
   ])('is not that the key is refused: %s', (title) => {
     expect(isInvalidToken(of(403, { title }))).toBe(false);
   });

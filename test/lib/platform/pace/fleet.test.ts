@@ -25,7 +25,10 @@ const live = ({ containers, minutes, callsPerMinute, latency = 1, ...options }: 
   const clock = createClock();
   const random = randomFrom(1).next;
   const usual: PlatformOptions = {
-    ...{ budgetAt: () => 50_000, headers: true, resetRounding: 'up', strangers: [] },
+    budgetAt: () => 50_000,
+    headers: true,
+    resetRounding: 'up',
+    strangers: [],
   };
   const platform = createPlatform({ ...usual, ...options }, { clock, random });
   const each = containers.map(({ priority, callsPerSecond, fromMs = 0 }) => {
@@ -120,10 +123,7 @@ describe('containers that share nothing share a budget, by its headers', () => {
     },
     {
       what: 'where the budget is halved',
-      fleet: {
-        ...{ containers: urgent(24), minutes: 10 },
-        budgetAt: (ms) => (ms < 5 * minuteMs ? 50_000 : 25_000),
-      },
+      fleet: { containers: urgent(24), minutes: 10, budgetAt: (ms) => (ms < 5 * minuteMs ? 50_000 : 25_000) },
       tags: ['long'],
     },
   ])('$what', ({ fleet, tags = [] }) => {

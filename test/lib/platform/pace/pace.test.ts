@@ -70,7 +70,11 @@ const calling = (calls: number, seconds: number, priorities: readonly Priority[]
     counted[isGranted ? 'granted' : 'refused'] += 1;
     const resetSeconds = Math.ceil((windowEndsMs - sentMs) / 1_000);
     container.pace.learn({
-      ...{ sentMs, status: isGranted ? 200 : 429, remaining, resetSeconds, cost: 10 },
+      sentMs,
+      status: isGranted ? 200 : 429,
+      remaining,
+      resetSeconds,
+      cost: 10,
       ...(!isGranted && { retryAfterSeconds: resetSeconds }),
     });
   };

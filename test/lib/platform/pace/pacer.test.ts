@@ -398,7 +398,10 @@ describe('a refusal', () => {
     answer(0);
     refuse(0, asked);
     expect([take(0), take(0, 'bulk'), charge('bulk', 0), charge(undefined, 0)]).toEqual([
-      ...[closedMs, closedMs, closedMs, closedMs],
+      closedMs,
+      closedMs,
+      closedMs,
+      closedMs,
     ]);
     expect([charge('urgent', closedMs), take(closedMs + 2_000)]).toEqual([0, 0]);
   });
@@ -528,7 +531,8 @@ describe('a platform that is down', () => {
     });
     expect(apart).toEqual(
       [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 2_500, 1_250, 625, 312.5, 156.25, 0].map((waitMs) => [
-        ...[0, waitMs],
+        0,
+        waitMs,
       ]),
     );
   });

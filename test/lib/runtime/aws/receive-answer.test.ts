@@ -157,7 +157,9 @@ describe('the start of a stream', () => {
 
   test('is all of a short one', async () => {
     expect(await startOf([Buffer.from('ab'), Buffer.from('cd')])).toEqual({
-      ...{ status: 400, headers: {}, text: 'abcd' },
+      status: 400,
+      headers: {},
+      text: 'abcd',
     });
   });
 
@@ -176,7 +178,10 @@ describe('the start of a stream', () => {
       throw new Error('reset');
     };
     expect(await startOf(cut())).toEqual({
-      ...{ status: 400, headers: {}, text: 'ab', cutBy: expect.objectContaining({ message: 'reset' }) },
+      status: 400,
+      headers: {},
+      text: 'ab',
+      cutBy: expect.objectContaining({ message: 'reset' }),
     });
   });
 });

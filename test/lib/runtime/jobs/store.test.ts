@@ -52,7 +52,9 @@ describe('an upload', () => {
       [3 * mebibyte, 3 * mebibyte, 7 * mebibyte, 1],
       [
         'CreateMultipartUploadCommand',
-        ...['UploadPartCommand', 'UploadPartCommand', 'UploadPartCommand'],
+        'UploadPartCommand',
+        'UploadPartCommand',
+        'UploadPartCommand',
         'CompleteMultipartUploadCommand',
       ],
     ],
@@ -121,7 +123,8 @@ describe('keys', () => {
     await store.writeJson('many.json', {});
     // In place of the thousand that S3 lists at once.
     s3.middlewareStack.add((next) => (args) => next({ ...args, input: { ...args.input, MaxKeys: 2 } }), {
-      ...{ name: 'pageOfTwo', step: 'initialize' },
+      name: 'pageOfTwo',
+      step: 'initialize',
     });
     commands.length = 0;
     expect(await store.keysUnder('many/')).toEqual(keys);

@@ -73,10 +73,14 @@ describe('errorFactsOf', () => {
 
   test('keeps of an error and its cause only what is said, without secrets', () => {
     const cause = Object.assign(new TypeError('from x_c=abc'), {
-      ...{ stack: 'x\n    at cause (file.ts:1:1)', code: 'ECONN.RESET-1$', request: 'Jane' },
+      stack: 'x\n    at cause (file.ts:1:1)',
+      code: 'ECONN.RESET-1$',
+      request: 'Jane',
     });
     const error = Object.assign(new Error('of ‹jane.pdf› to x_c=abc', { cause }), {
-      ...{ name: 'Dear Jane', code: 'a b', input: 'Jane' },
+      name: 'Dear Jane',
+      code: 'a b',
+      input: 'Jane',
       stack: `to\n    at one (x_c=abc)\n    at ${'a'.repeat(5_000)}`,
     });
     expect(errorFactsOf(error)).toEqual({

@@ -45,8 +45,12 @@ const container = ({ maximumWaitSeconds = 1_800, function: named = name } = {}) 
 };
 
 const call = (method: 'GET' | 'PUT', status: number) => ({
-  ...{ operation: safe`x`, call: safe`${method} /svc/api/le/1.82/2001/grades/5001/values/301`, status },
-  ...{ durationMs: 1, mayHaveActed: false, priority: 'normal' as const },
+  operation: safe`x`,
+  call: safe`${method} /svc/api/le/1.82/2001/grades/5001/values/301`,
+  status,
+  durationMs: 1,
+  mayHaveActed: false,
+  priority: 'normal' as const,
 });
 const refusal = (more: Partial<Failure> = {}): Failure => ({
   kind: 'credentials',

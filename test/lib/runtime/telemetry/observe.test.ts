@@ -183,9 +183,16 @@ describe('the line of several messages', () => {
         message: 'messages done',
         function: 'grade-push',
         invocationId: 'invocation-1',
-        ...{ outcome: 'done', status: 200, attempts: 1, replays: 0, requests: 2, count: 50 },
+        outcome: 'done',
+        status: 200,
+        attempts: 1,
+        replays: 0,
+        requests: 2,
+        count: 50,
         messages: Array.from({ length: 50 }, (_, at) => ({
-          ...{ messageId: `sqs-${at}`, eventId: `event-${at}`, durationMs: 200 + at },
+          messageId: `sqs-${at}`,
+          eventId: `event-${at}`,
+          durationMs: 200 + at,
         })),
       },
     ]);
@@ -385,7 +392,8 @@ describe('by contract', () => {
     }),
     {
       ...poison,
-      ...{ name: 'TypeError', code: 'UND_ERR_SOCKET' },
+      name: 'TypeError',
+      code: 'UND_ERR_SOCKET',
       config: { headers: { authorization: `Bearer ${secrets.token}` }, url: signed },
       input: { MessageBody: JSON.stringify(poison.data) },
       $response: { body: secrets.comment },

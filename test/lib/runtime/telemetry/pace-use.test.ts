@@ -63,8 +63,12 @@ const container = ({ hasTable = true } = {}) => {
 };
 
 const callOf = (priority: Priority, status: number): CallReport => ({
-  ...{ operation: safe`x`, call: safe`PUT /x`, durationMs: 1, mayHaveActed: true },
-  ...{ priority, status },
+  operation: safe`x`,
+  call: safe`PUT /x`,
+  durationMs: 1,
+  mayHaveActed: true,
+  priority,
+  status,
 });
 
 describe('the calls of a function', () => {

@@ -34,7 +34,11 @@ const schedule = JSON.parse(
 );
 const context = { getRemainingTimeInMillis: () => 120_000 } as Context;
 const serviceKey = (userKey: string) => ({
-  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100', userKey },
+  type: 'id-key',
+  appId: 'local-app',
+  appKey: 'local-app-key',
+  userId: '100',
+  userKey,
 });
 
 let written: string[] = [];
@@ -92,7 +96,9 @@ const parkLetter = async () => {
   const { sqs, description } = office.stack();
   await sqs.send(new PurgeQueueCommand({ QueueUrl: description.deadLetters }));
   const letter = sqsMessageOf({
-    ...{ body: eventBody('grade-push', { userId: users }), replays: 0, attributes: {} },
+    body: eventBody('grade-push', { userId: users }),
+    replays: 0,
+    attributes: {},
     source: 'arn:aws:sqs:us-east-1:000000000000:sis-relay-local-grade-push',
     failure: failureOf('grade-push', 'credentials'),
   });

@@ -7,7 +7,11 @@ import { localOffice } from '../../desk/cli/local-office.ts';
 const office = localOffice({ functions: false });
 
 const serviceKey = (userKey = 'local-key-100') => ({
-  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: '100', userKey },
+  type: 'id-key',
+  appId: 'local-app',
+  appKey: 'local-app-key',
+  userId: '100',
+  userKey,
 });
 const check = async (settings: Record<string, string> = {}) => {
   const connection = await connectionOf(office.target({ PLATFORM_CONNECT_TIMEOUT_MS: '500', ...settings }));

@@ -11,7 +11,9 @@ const tried = async (step: Step, play: Play) => {
   const { target } = await offices.open();
   const cloudWatch = playedCloudWatch(play);
   const report = await runDoctor(target, '1f2e3d4c', {
-    ...{ steps: [step], signal: never, isAws: true },
+    steps: [step],
+    signal: never,
+    isAws: true,
     corner: { secondMs: 0.01, cloudWatch: async () => cloudWatch.client },
   });
   expect([cloudWatch.alarms(), report.left]).toEqual([[], []]);

@@ -112,7 +112,8 @@ export const playedCloudWatch = ({
       for (const alarm of alarms.values()) states.set(alarm.AlarmName, stateOf(alarm));
       const all = [...alarms.values()].filter(({ AlarmName }) => AlarmName.startsWith(AlarmNamePrefix));
       const told = all.map((alarm) => ({
-        ...{ AlarmName: alarm.AlarmName, StateValue: states.get(alarm.AlarmName) },
+        AlarmName: alarm.AlarmName,
+        StateValue: states.get(alarm.AlarmName),
         ...(alarm.AlarmRule !== undefined && { ActionsSuppressedBy: suppressedBy(alarm) }),
       }));
       return { MetricAlarms: told, CompositeAlarms: [] };

@@ -120,7 +120,14 @@ describe('a table under a customer’s key', () => {
 });
 
 const step = (id: string, attempt: Step['try']): Step => ({
-  ...{ id, claim: 'c', does: 'd', costs: 'nothing', minutes: 1, expected: 'e', rights: [], try: attempt },
+  id,
+  claim: 'c',
+  does: 'd',
+  costs: 'nothing',
+  minutes: 1,
+  expected: 'e',
+  rights: [],
+  try: attempt,
 });
 const queuesNow = async () => {
   const list = new ListQueuesCommand({ QueueNamePrefix: 'sis-relay-local-doctor' });
@@ -241,7 +248,10 @@ describe('a paused function through a deployment', () => {
   const stageAt = (deployedAt: string, version: string, isDeployed = true): Target => ({
     ...office.target(),
     deployed: async () => ({
-      ...{ version, commit: `of ${version}`, changedMs: Date.parse(deployedAt), isDeployed },
+      version,
+      commit: `of ${version}`,
+      changedMs: Date.parse(deployedAt),
+      isDeployed,
     }),
   });
   const command = (line: string) => typed(`${line} --stack ${office.file} --reason r`);
@@ -261,7 +271,8 @@ describe('a paused function through a deployment', () => {
     office.stack().executions.mappings.add({
       functionName: 'sis-relay-local-grade-push',
       queueArn: 'arn:aws:sqs:us-east-1:000000000000:sis-relay-local-grade-push',
-      ...{ batchSize: 1, start: () => ({ stop: async () => {} }) },
+      batchSize: 1,
+      start: () => ({ stop: async () => {} }),
     });
     const first = await tryOne(pausedThroughDeployment, stageAt(monday, '1.0.0'));
     expect(first).toMatchObject({ is: 'not-here', saw: expect.stringContaining('No function is paused') });
@@ -327,8 +338,10 @@ describe('the command', () => {
   const onAws = async (words: string[], given: object, agrees = true, target = office.target()) => {
     const said = { out: [] as unknown[], err: '', done: true };
     const context = {
-      ...{ target: { ...target, caller: async () => 'arn:aws:iam::111122223333:user/jane' } },
-      ...{ name: 'sis-relay-local', signal: never, agreed: async () => agrees },
+      target: { ...target, caller: async () => 'arn:aws:iam::111122223333:user/jane' },
+      name: 'sis-relay-local',
+      signal: never,
+      agreed: async () => agrees,
       terminal: { ...quietTerminal, err: (text: string) => (said.err += text) },
       print: (document: unknown) => said.out.push(document),
       finish: (isDone: boolean) => (said.done = isDone),
@@ -350,7 +363,9 @@ describe('the command', () => {
     expect(done).toBe(true);
     const written = doctorReport.parse(JSON.parse(readFileSync(report, 'utf8')));
     expect(written).toMatchObject({
-      ...{ isAws: true, region: 'us-east-1', version: versionText(ownVersion()) },
+      isAws: true,
+      region: 'us-east-1',
+      version: versionText(ownVersion()),
       steps: [
         { id: 'refused-write', is: 'as-expected' },
         { id: 'customers-key', is: 'not-here' },

@@ -63,12 +63,14 @@ type Played = { name: string; input?: string; status?: string; result?: string; 
 /** Lambda that has run these executions, all of one version, the first first. */
 const lambdaWith = (executions: Played[], plays: Parameters<typeof playedLambda>[1] = {}) => {
   const told = executions.map(({ name, status = 'SUCCEEDED', input, result, error }, at) => ({
-    ...{
-      DurableExecutionArn: `${FunctionArn}:1/durable-execution/${name}/${at}`,
-      DurableExecutionName: name,
-    },
-    ...{ FunctionArn, Status: status, StartTimestamp: new Date(Date.now() + at) },
-    ...{ InputPayload: input, Result: result, Error: error },
+    DurableExecutionArn: `${FunctionArn}:1/durable-execution/${name}/${at}`,
+    DurableExecutionName: name,
+    FunctionArn,
+    Status: status,
+    StartTimestamp: new Date(Date.now() + at),
+    InputPayload: input,
+    Result: result,
+    Error: error,
   }));
   return playedLambda(office.target(), {
     GetFunctionConfiguration: () => ({ Architectures: ['arm64'] }),

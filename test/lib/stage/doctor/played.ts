@@ -62,7 +62,10 @@ type Options = {
 /** As doctor tries it, though on emulators. */
 export const tryOne = async (step: Step, target: Target, { lambda, ...options }: Options = {}) => {
   const report = await runDoctor(target, '1f2e3d4c', {
-    ...{ steps: [step], signal: options.signal ?? never, isAws: true, before: options.before },
+    steps: [step],
+    signal: options.signal ?? never,
+    isAws: true,
+    before: options.before,
     corner: { secondMs: options.secondMs ?? 2, ...(lambda && { lambda: async () => lambda }) },
   });
   const [tried] = report.steps;

@@ -29,7 +29,8 @@ const heardQueues = async (real: SQSClient, called: string[], changed: Changed =
       );
       await real.send(
         new sdk.SendMessageCommand({
-          ...{ QueueUrl: letters.replace(/letters$/, 'queue'), MessageBody: letter?.Body },
+          QueueUrl: letters.replace(/letters$/, 'queue'),
+          MessageBody: letter?.Body,
           MessageAttributes: letter?.MessageAttributes,
         }),
       );
@@ -118,7 +119,9 @@ const lambdaThat = async (target: Target, kept: Kept, called: string[]) => {
         else if (kept !== 'kept')
           await sqs.send(
             new sdk.ChangeMessageVisibilityCommand({
-              ...{ QueueUrl, ReceiptHandle, VisibilityTimeout: kept === 'shown at once' ? 0 : 8 },
+              QueueUrl,
+              ReceiptHandle,
+              VisibilityTimeout: kept === 'shown at once' ? 0 : 8,
             }),
           );
       }

@@ -31,7 +31,8 @@ const authorize = async ({ target = office.target(), ...given }: Given = {}) => 
   const confirmed: [string, boolean][] = [];
   let way: EntryProbe | undefined;
   const stored = await authorizeUser(target, {
-    ...{ callback, appSecret: 'service' },
+    callback,
+    appSecret: 'service',
     audit: createAudit(target, ({ line }) => audited.push(line)),
     show: (found) => {
       way = found;
@@ -69,8 +70,11 @@ describe('a user who comes back from the platform', () => {
     expect(stored).toEqual({ userId: '302', secret: secretOf(302), replaced: false });
     expect(confirmed).toEqual([[secretOf(302), false]]);
     expect(await held(secretOf(302))).toEqual({
-      ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
-      ...{ userId: '302', userKey: 'local-key-302' },
+      type: 'id-key',
+      appId: 'local-app',
+      appKey: 'local-app-key',
+      userId: '302',
+      userKey: 'local-key-302',
     });
     expect(audited.map((line) => JSON.parse(line))).toMatchObject([
       { audit: 'begin', command: 'auth-url', secret: secretOf(302), who: 'a test' },

@@ -30,7 +30,9 @@ function authenticateBearer(authorization: string, world: World): Authenticated 
   if (token === undefined || user === undefined || token.expiresAtSeconds <= world.nowSeconds())
     throw problem(
       {
-        ...{ status: 401, anchor: 'invalid-token', title: 'Invalid Token' },
+        status: 401,
+        anchor: 'invalid-token',
+        title: 'Invalid Token',
         detail: 'The access token is invalid or expired',
       },
       { 'WWW-Authenticate': 'Bearer error="invalid_token"' },

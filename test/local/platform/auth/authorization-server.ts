@@ -63,9 +63,7 @@ export function authorizationServer({ tokenUrl, nowSeconds }: { tokenUrl: string
 
   function accessTokenFor({ accessTokenSeconds }: OAuthClient, grant: Grant) {
     return {
-      access_token: issued(accessTokens, {
-        ...{ ...grant, expiresAtSeconds: nowSeconds() + accessTokenSeconds },
-      }),
+      access_token: issued(accessTokens, { ...grant, expiresAtSeconds: nowSeconds() + accessTokenSeconds }),
       token_type: 'Bearer',
       expires_in: accessTokenSeconds,
       scope: grant.scopes.join(' '),
@@ -73,14 +71,20 @@ export function authorizationServer({ tokenUrl, nowSeconds }: { tokenUrl: string
   }
 
   return {
-    ...{ tokenUrl, clients, accessTokens, refreshTokens, answerTokenRequest },
+    tokenUrl,
+    clients,
+    accessTokens,
+    refreshTokens,
+    answerTokenRequest,
     add: (client: unknown) => {
       const { clientId, ...rest } = bind(clientShape, client);
       clients.set(clientId, { clientId, ...rest });
     },
     issueRefreshToken: (grant: Grant) => issued(refreshTokens, grant),
     overview: () => ({
-      ...{ tokenUrl, tokenRequests: requests, refreshTokens: refreshTokens.size },
+      tokenUrl,
+      tokenRequests: requests,
+      refreshTokens: refreshTokens.size,
       accessTokens: [...accessTokens.values()].filter(
         ({ expiresAtSeconds }) => expiresAtSeconds > nowSeconds(),
       ).length,

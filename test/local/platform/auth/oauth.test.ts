@@ -88,7 +88,9 @@ describe('private_key_jwt', () => {
 
   beforeEach(() =>
     platform.control('POST oauth/clients', {
-      ...{ clientId: 'keys', userId: 200, grants: ['client_credentials'] },
+      clientId: 'keys',
+      userId: 200,
+      grants: ['client_credentials'],
       publicKeys: [published(rsa.publicKey, 'r'), published(ec.publicKey, 'e')],
     }),
   );
@@ -111,7 +113,8 @@ describe('private_key_jwt', () => {
   }
   const present = (client_assertion: string, more = {}) =>
     ask({
-      ...{ grant_type: 'client_credentials', client_assertion },
+      grant_type: 'client_credentials',
+      client_assertion,
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
       ...more,
     });
@@ -150,7 +153,8 @@ describe('calls with a token', () => {
     expect(response.status).toBe(403);
     expect(await response.json()).toEqual({
       type: `${platform.url()}/docs/res/apiprop.html#not-authorized`,
-      ...{ title: 'Not Authorized', status: 403 },
+      title: 'Not Authorized',
+      status: 403,
       detail: 'Insufficient scope to call API. Required: content:modules:read',
     });
   });

@@ -30,8 +30,13 @@ export const assessmentRoutes = [
       const { quizId } = foundIn(call, call.tables.quizzes.get(call.ids.quizId), 'Quiz');
       const rows = call.tables.quizAttempts.where('quizId', quizId);
       const out = ({ attemptId, userId, attemptNumber, score, started, completed }: (typeof rows)[0]) => ({
-        ...{ AttemptId: attemptId, QuizId: quizId, UserId: userId, AttemptNumber: attemptNumber },
-        ...{ Score: score, Started: started, Completed: completed },
+        AttemptId: attemptId,
+        QuizId: quizId,
+        UserId: userId,
+        AttemptNumber: attemptNumber,
+        Score: score,
+        Started: started,
+        Completed: completed,
       });
       return linkedPage(call, { rows, idOf: ({ attemptId }) => attemptId, out });
     },

@@ -27,8 +27,12 @@ const variableOf = ({ texts, tables }: Call<'variable'>): Row<'configurationVari
 
 function definitionOut({ configId, name, scope, ...rest }: Row<'configurationVariables'>) {
   return {
-    ...{ ConfigId: configId, Name: name, Scope: scope, Description: rest.description },
-    ...{ DataType: rest.dataType, DefaultValue: rest.defaultValue },
+    ConfigId: configId,
+    Name: name,
+    Scope: scope,
+    Description: rest.description,
+    DataType: rest.dataType,
+    DefaultValue: rest.defaultValue,
     CanEditSystemValue: rest.canEditSystemValue,
   };
 }

@@ -49,7 +49,10 @@ export const contentRoutes = [
       }
       if (fields === undefined) throw malformed('the news item is missing');
       const { newsItemId } = tables.newsItems.put({
-        ...{ newsItemId: world.state.nextId(), orgUnitId: ids.orgUnitId, fields, attachments },
+        newsItemId: world.state.nextId(),
+        orgUnitId: ids.orgUnitId,
+        fields,
+        attachments,
       });
       return json({ Id: newsItemId, ...fields, Attachments: filesOut(attachments) });
     },
@@ -78,9 +81,15 @@ const topicBody = z
     DueDate: optionalDate,
   })
   .transform((given) => ({
-    ...{ title: given.Title, shortTitle: given.ShortTitle, topicType: given.TopicType, url: given.Url },
-    ...{ isHidden: given.IsHidden, isLocked: given.IsLocked },
-    ...{ startDate: given.StartDate, endDate: given.EndDate, dueDate: given.DueDate },
+    title: given.Title,
+    shortTitle: given.ShortTitle,
+    topicType: given.TopicType,
+    url: given.Url,
+    isHidden: given.IsHidden,
+    isLocked: given.IsLocked,
+    startDate: given.StartDate,
+    endDate: given.EndDate,
+    dueDate: given.DueDate,
   }));
 
 async function linkTopicIn(call: Call) {
@@ -112,16 +121,27 @@ async function fileTopicIn({ request, world, tables, ids }: Call<'orgUnitId'>) {
 
 function topicOut({ topicId, moduleId, ...topic }: Row<'topics'>) {
   return {
-    ...{ Id: topicId, ParentModuleId: moduleId, Type: 1, TopicType: topic.topicType },
-    ...{ Title: topic.title, ShortTitle: topic.shortTitle, Url: topic.url },
-    ...{ IsHidden: topic.isHidden, IsLocked: topic.isLocked },
-    ...{ StartDate: topic.startDate, EndDate: topic.endDate, DueDate: topic.dueDate },
+    Id: topicId,
+    ParentModuleId: moduleId,
+    Type: 1,
+    TopicType: topic.topicType,
+    Title: topic.title,
+    ShortTitle: topic.shortTitle,
+    Url: topic.url,
+    IsHidden: topic.isHidden,
+    IsLocked: topic.isLocked,
+    StartDate: topic.startDate,
+    EndDate: topic.endDate,
+    DueDate: topic.dueDate,
   };
 }
 
 const newsItemBody = z.object({
   Title: title,
   Body: z.object({ Text: z.string(), Html: z.string().nullable() }),
-  ...{ StartDate: date, EndDate: date.nullable() },
-  ...{ IsGlobal: z.boolean(), IsPublished: z.boolean(), ShowOnlyInCourseOfferings: z.boolean() },
+  StartDate: date,
+  EndDate: date.nullable(),
+  IsGlobal: z.boolean(),
+  IsPublished: z.boolean(),
+  ShowOnlyInCourseOfferings: z.boolean(),
 });

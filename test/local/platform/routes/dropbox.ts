@@ -59,12 +59,16 @@ const folderBody = z
     CustomInstructions: richText.default(emptyComment),
   })
   .transform(({ Name: name, GradeItemId: gradeItemId, CustomInstructions: customInstructions }) => ({
-    ...{ name, gradeItemId, customInstructions },
+    name,
+    gradeItemId,
+    customInstructions,
   }));
 
 function folderOut({ folderId, name, gradeItemId, customInstructions }: Row<'folders'>) {
   return {
-    ...{ Id: folderId, Name: name, GradeItemId: gradeItemId },
+    Id: folderId,
+    Name: name,
+    GradeItemId: gradeItemId,
     CustomInstructions: richTextOut(customInstructions),
   };
 }

@@ -15,7 +15,8 @@ export const enrollmentRoutes = [
   route(
     'POST lp/enrollments/',
     {
-      ...{ scope: 'enrollment:orgunit:create', permission: 'ManageEnrollments' },
+      scope: 'enrollment:orgunit:create',
+      permission: 'ManageEnrollments',
       where: async (call) => (await bodyOf(call)).OrgUnitId,
     },
     async (call) => {
@@ -68,7 +69,10 @@ export const enrollmentRoutes = [
         call.tables.groups
           .where('groupCategoryId', groupCategoryId)
           .map(({ groupId: GroupId, name: Name, userIds: Enrollments }) => ({
-            ...{ GroupId, Name, Description, Enrollments },
+            GroupId,
+            Name,
+            Description,
+            Enrollments,
           })),
       );
     },
@@ -78,7 +82,10 @@ export const enrollmentRoutes = [
 type Enrollment = Row<'enrollments'>;
 
 const enrollmentOut = ({ orgUnitId: OrgUnitId, userId: UserId, roleId: RoleId }: Enrollment) => ({
-  ...{ OrgUnitId, UserId, RoleId, IsCascading: false },
+  OrgUnitId,
+  UserId,
+  RoleId,
+  IsCascading: false,
 });
 
 function myEnrollmentOut({ orgUnitId, roleId }: Enrollment, { tables }: Call) {
@@ -105,6 +112,8 @@ function classlistUserOut(user: Member) {
     Username: user.hidesUserName ? null : user.userName,
     OrgDefinedId: user.hidesUserName ? null : user.orgDefinedId,
     Email: user.hidesEmail ? null : user.email,
-    ...{ FirstName: user.firstName, LastName: user.lastName, RoleId: user.roleId },
+    FirstName: user.firstName,
+    LastName: user.lastName,
+    RoleId: user.roleId,
   };
 }

@@ -134,8 +134,12 @@ function gradeObjectOut(one: GradeObject, { folders }: Call['tables']) {
     .where('orgUnitId', one.orgUnitId)
     .find(({ gradeItemId }) => gradeItemId === one.gradeObjectId);
   return {
-    ...{ Id: one.gradeObjectId, Name: one.name, ShortName: one.shortName },
-    ...{ GradeType: gradeTypes[one.gradeObjectType - 1], CategoryId: null, MaxPoints: one.maxPoints },
+    Id: one.gradeObjectId,
+    Name: one.name,
+    ShortName: one.shortName,
+    GradeType: gradeTypes[one.gradeObjectType - 1],
+    CategoryId: null,
+    MaxPoints: one.maxPoints,
     Description: richTextOut(one.description),
     AssociatedTool: folder ? { ToolId: dropboxToolId, ToolItemId: folder.folderId } : null,
     ...unset[one.gradeObjectType],
@@ -157,7 +161,9 @@ const gradeValueBody = z
     z.object({ GradeObjectType: z.literal(4), Text: z.string(), ...comments }),
   ])
   .transform(({ GradeObjectType: gradeObjectType, ...given }) => ({
-    ...{ gradeObjectType, comments: given.Comments, privateComments: given.PrivateComments },
+    gradeObjectType,
+    comments: given.Comments,
+    privateComments: given.PrivateComments,
     ...('PointsNumerator' in given && { pointsNumerator: given.PointsNumerator }),
     ...('Pass' in given && { pass: given.Pass }),
     ...('Value' in given && { value: given.Value }),
@@ -169,9 +175,14 @@ function valueOut(value: Row<'gradeValues'>, { name, maxPoints }: GradeObject) {
     UserId: String(value.userId),
     OrgUnitId: String(value.orgUnitId),
     GradeObjectIdentifier: String(value.gradeObjectId),
-    ...{ GradeObjectName: name, GradeObjectType: value.gradeObjectType },
-    ...{ PointsNumerator: value.pointsNumerator ?? null, PointsDenominator: maxPoints },
-    ...{ Pass: value.pass, Value: value.value, Text: value.text, LastModified: value.lastModified },
+    GradeObjectName: name,
+    GradeObjectType: value.gradeObjectType,
+    PointsNumerator: value.pointsNumerator ?? null,
+    PointsDenominator: maxPoints,
+    Pass: value.pass,
+    Value: value.value,
+    Text: value.text,
+    LastModified: value.lastModified,
     Comments: richTextOut(value.comments),
     PrivateComments: richTextOut(value.privateComments),
   };

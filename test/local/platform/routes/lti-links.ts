@@ -8,10 +8,7 @@ import type { Row } from '../state.ts';
 export const ltiLinkRoutes = [
   route(
     'PUT le/lti/link/{linkId}',
-    {
-      ...{ scope: 'lti:links:update', permission: 'ManageLtiLinks' },
-      where: (call) => linkOf(call).orgUnitId,
-    },
+    { scope: 'lti:links:update', permission: 'ManageLtiLinks', where: (call) => linkOf(call).orgUnitId },
     async (call) => {
       const fields = linkIn(await call.json(), call.world.settings.ltiVendorFlags);
       const { linkId, orgUnitId, writes } = linkOf(call);
@@ -29,15 +26,26 @@ const flags = (names: string[]) => z.object(Object.fromEntries(names.map((name) 
 
 const linkBody = z
   .object({
-    ...{ Title: z.string(), Url: z.string(), Key: z.string(), PlainSecret: z.string() },
+    Title: z.string(),
+    Url: z.string(),
+    Key: z.string(),
+    PlainSecret: z.string(),
     Description: z.union([z.string(), richTextBody]).nullable(),
     CustomParameters: z.array(z.object({ Name: z.string(), Value: z.string() })).nullable(),
   })
   .extend(
     flags([
-      ...['IsVisible', 'SignMessage', 'SignWithTc', 'UseToolProviderSecuritySettings'],
-      ...['SendTcInfo', 'SendContextInfo', 'SendUserId', 'SendUserName', 'SendUserEmail'],
-      ...['SendLinkTitle', 'SendLinkDescription'],
+      'IsVisible',
+      'SignMessage',
+      'SignWithTc',
+      'UseToolProviderSecuritySettings',
+      'SendTcInfo',
+      'SendContextInfo',
+      'SendUserId',
+      'SendUserName',
+      'SendUserEmail',
+      'SendLinkTitle',
+      'SendLinkDescription',
     ]).shape,
   );
 

@@ -65,7 +65,10 @@ function isWithin(call: Call<'orgUnitId'>, one: OrgUnit, other: OrgUnit): boolea
 }
 
 const types: Record<number, string> = {
-  ...{ 1: 'Organization', 3: 'Course Offering', 5: 'Department', 7: 'Section' },
+  1: 'Organization',
+  3: 'Course Offering',
+  5: 'Department',
+  7: 'Section',
 };
 
 export function typeOut(typeId: number) {

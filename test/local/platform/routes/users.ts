@@ -11,8 +11,11 @@ const attributes = 'lp/attributes/users/{userId}';
 export const userRoutes = [
   route('GET lp/users/whoami', { scope: null, permission: null }, ({ caller }) =>
     json({
-      ...{ Identifier: String(caller.userId), ProfileIdentifier: `profile-${caller.userId}` },
-      ...{ FirstName: caller.firstName, LastName: caller.lastName, UniqueName: caller.userName },
+      Identifier: String(caller.userId),
+      ProfileIdentifier: `profile-${caller.userId}`,
+      FirstName: caller.firstName,
+      LastName: caller.lastName,
+      UniqueName: caller.userName,
     }),
   ),
 

@@ -5,11 +5,9 @@ import { quietTerminal } from '../../../lib/desk/cli/typed.ts';
 
 test('several kinds of names that are held for one reason are told once, with the age and the command', () => {
   const held = ['userName', 'orgDefinedId'].map((kind) => ({
-    ...{
-      of: `${kind}/file`,
-      problem: 'crosswalk/users.csv is empty',
-      sinceMs: Date.now() - 40 * 60_000 - 100,
-    },
+    of: `${kind}/file`,
+    problem: 'crosswalk/users.csv is empty',
+    sinceMs: Date.now() - 40 * 60_000 - 100,
   }));
   expect(linesOf(heldView(held), { ...quietTerminal, width: 1_000 })).toEqual([
     'The crosswalk keeps what it had, for 40 min: crosswalk/users.csv is empty',

@@ -155,13 +155,20 @@ describe('show', () => {
     );
     const { out: document } = await type('show --json');
     expect(documentIn(document)).toMatchObject({
-      ...{ id: report.id, state: 'whole', faults: 3, omitted: 0, counts: { missing: 3, changed: 1 } },
+      id: report.id,
+      state: 'whole',
+      faults: 3,
+      omitted: 0,
+      counts: { missing: 3, changed: 1 },
       groups: [{ id, findings: 3 }, { class: 'changed' }],
       report: { id: report.id },
     });
     expect(documentIn<{ findings: object[] }>(document).findings[0]).toMatchObject({
-      ...{ class: 'missing', resource: missing[0]!.resource, subject: missing[0]!.subject },
-      ...{ fields: ['grade'], writtenAt: expect.stringMatching(/^20.*Z$/) },
+      class: 'missing',
+      resource: missing[0]!.resource,
+      subject: missing[0]!.subject,
+      fields: ['grade'],
+      writtenAt: expect.stringMatching(/^20.*Z$/),
     });
     const { out: all } = await typed(`status --stack ${office.file}`);
     expect(all.replace(/\n\s*/g, ' ')).toMatch(
@@ -176,7 +183,8 @@ describe('show', () => {
     expect(await type('show')).toMatchObject({ status: 0 });
     const report = await write(reportOf({ state: 'failed', why: 'the key is refused' }));
     expect(await type(`show ${report.id}`)).toMatchObject({
-      ...{ status: 1, out: expect.stringContaining('It failed: the key is refused.') },
+      status: 1,
+      out: expect.stringContaining('It failed: the key is refused.'),
     });
   });
 
@@ -238,7 +246,8 @@ describe('run', () => {
     const { status, out } = await type('run --json');
     const { id, ...document } = documentIn(out);
     expect(document).toMatchObject({
-      ...{ state: 'whole', counts: { same: 1, older: 1 } },
+      state: 'whole',
+      counts: { same: 1, older: 1 },
       findings: [{ class: 'older', resource: fault.resource, subject: fault.subject, fields: ['grade'] }],
     });
     expect(status).toBe(1);
@@ -350,7 +359,8 @@ describe('resend', () => {
     );
     expect(out.replace(/\n\s*/g, '')).toContain(`reconcile/resends/${request.resend}-for-the-sis.csv`);
     expect((await audited('reconcile resend', entries)).at(-1)).toMatchObject({
-      ...{ audit: 'end', counts: { sent: 1, newer: 1, 'not-held': 1 } },
+      audit: 'end',
+      counts: { sent: 1, newer: 1, 'not-held': 1 },
     });
     // Not all of it went out.
     expect(status).toBe(1);
@@ -371,7 +381,11 @@ describe('resend', () => {
     await write(reportOf(), [lies, lost]);
     const { dynamodb, deskTable: table } = office.target();
     const notes = createDeskNotes({
-      ...{ dynamodb, table, nowMs: Date.now, function: 'grade-push', warn: () => {} },
+      dynamodb,
+      table,
+      nowMs: Date.now,
+      function: 'grade-push',
+      warn: () => {},
     } as Parameters<typeof createDeskNotes>[0]);
     const letter = {
       body: eventBody('grade-push'),
@@ -415,7 +429,8 @@ describe('resend', () => {
     await write(reportOf(), [finding]);
     work = outcomes('failed', [], 'the queue is gone');
     expect(await type(`resend ${finding.resource} --reason lost --yes`)).toMatchObject({
-      ...{ status: 1, out: expect.stringContaining('It failed: the queue is gone.') },
+      status: 1,
+      out: expect.stringContaining('It failed: the queue is gone.'),
     });
   });
 });
@@ -429,7 +444,8 @@ describe('report', () => {
     expect(page).toContain(`Run ${report.id}: complete`);
     if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await type(`report --html ${file}`)).toMatchObject({
-      ...{ status: 1, err: expect.stringMatching(/already\s+exists/) },
+      status: 1,
+      err: expect.stringMatching(/already\s+exists/),
     });
     expect(readFileSync(file, 'utf8')).toBe(page);
     const { out } = await type('report --html -');

@@ -24,7 +24,10 @@ describe('findings are of one group', () => {
     const all = [unreadable(2001), unreadable(2002, { fields: ['comments'] })];
     expect(groupsOf([...all, unreadable(2003, { kind: 'rejected' })])).toMatchObject([
       {
-        ...{ findings: 2, class: 'unreadable', failure: 'missing-permission', fields: [] },
+        findings: 2,
+        class: 'unreadable',
+        failure: 'missing-permission',
+        fields: [],
         error: 'The platform answered GET /le/<id>/grades/<id>/values/<id> with 403 Forbidden',
       },
       { findings: 1, failure: 'rejected' },

@@ -25,7 +25,9 @@ export const tallyOf = (
 ): Tally => {
   const others = Object.values(byClass).reduce<number>((sum, count) => sum + Number(count), 0);
   return {
-    ...{ selected, looked, uncompared },
+    selected,
+    looked,
+    uncompared,
     byClass: { ...noClasses(), ...byClass, same: looked - uncompared - others },
   };
 };
@@ -42,9 +44,20 @@ export const reportOf = ({
     for (const [name, count] of Object.entries(byClass)) grade[name as EffectClass] += count;
   const id = `${new Date(startedMs).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z-0a1b2c3d`;
   return {
-    ...{ id, state: 'whole', startedMs, endedMs: startedMs + 1_500_000, sinceMs: startedMs - 25 * hourMs },
-    ...{ entries: 0, share: 0.01, nights: 28, snapshots: [], unknown: 0 },
-    ...{ findings: 0, accepted: 0, parts: 0, calls: 600_000 },
+    id,
+    state: 'whole',
+    startedMs,
+    endedMs: startedMs + 1_500_000,
+    sinceMs: startedMs - 25 * hourMs,
+    entries: 0,
+    share: 0.01,
+    nights: 28,
+    snapshots: [],
+    unknown: 0,
+    findings: 0,
+    accepted: 0,
+    parts: 0,
+    calls: 600_000,
     byKind: { grade, enrollment: noClasses() },
     open: noClasses(),
     ...changes,
@@ -58,8 +71,13 @@ export const findingOf = (changes: Partial<Finding> = {}): Finding => {
   userId += 1;
   const subject = { kind: 'grade' as const, orgUnitId: 2001, gradeObjectId: 5001, userId };
   return {
-    ...{ class: 'missing', subject, resource: `grade/2001/5001/${userId}`, fields: ['grade'] },
-    ...{ reason: 'recent', writtenMs: Date.now() - 5 * hourMs, messageId: `message-${userId}` },
+    class: 'missing',
+    subject,
+    resource: `grade/2001/5001/${userId}`,
+    fields: ['grade'],
+    reason: 'recent',
+    writtenMs: Date.now() - 5 * hourMs,
+    messageId: `message-${userId}`,
     ...changes,
   };
 };

@@ -3,7 +3,10 @@ import { plantAndFind, plantedKinds } from './planted.ts';
 
 test('of 150 writes the 45 planted faults are found, each in its class, and nothing else', async () => {
   const { report, found, problems } = await plantAndFind({
-    ...{ writes: 150, faults: 45, seed: 1, progress: () => {} },
+    writes: 150,
+    faults: 45,
+    seed: 1,
+    progress: () => {},
   });
   expect(problems).toEqual([]);
   for (const kind of plantedKinds) expect(found[kind].found).toBeGreaterThan(3);

@@ -148,8 +148,10 @@ const writeAll = async (stack: Stack, { grades, enrollments }: World, progress: 
     if (done % 10_000 < 10) progress(`${done} of ${all} writes`);
   };
   const grade = (write: Write): object => ({
-    ...{ ...write, grade: { type: 'numeric', points: pointsOf(write) } },
-    ...{ comments: commentOf(write), privateComments: '' },
+    ...write,
+    grade: { type: 'numeric', points: pointsOf(write) },
+    comments: commentOf(write),
+    privateComments: '',
   });
   const enrollment = (write: Write): object => ({ ...write, roleId: role.learner });
   await send({ stack }, { integration: gradePush, data: grades.map(grade), told });
@@ -178,11 +180,13 @@ const plant = async (stack: Stack, plan: Plan): Promise<void> => {
     gradeValues: [
       ...of('a grade is rolled back').map((write) => ({
         ...value(write),
-        ...{ pointsNumerator: 77.7, lastModified: at(-60 * minuteMs) },
+        pointsNumerator: 77.7,
+        lastModified: at(-60 * minuteMs),
       })),
       ...of('a person changes a grade').map((write) => ({
         ...value(write),
-        ...{ pointsNumerator: 88.8, lastModified: at(60 * minuteMs) },
+        pointsNumerator: 88.8,
+        lastModified: at(60 * minuteMs),
       })),
       ...of('a comment is lost with the last hour').map((write) => ({
         ...value(write),
@@ -196,7 +200,9 @@ const plant = async (stack: Stack, plan: Plan): Promise<void> => {
       })),
     ],
     enrollments: of('another role is given').map(({ orgUnitId, userId }) => ({
-      ...{ orgUnitId, userId, roleId: role.instructor },
+      orgUnitId,
+      userId,
+      roleId: role.instructor,
     })),
   });
   const unreadable = of('a grade cannot be read');

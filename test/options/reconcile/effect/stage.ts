@@ -35,7 +35,8 @@ export const send = async <Data>(
   const { name } = integration;
   const environment: Record<string, string> = {
     ...settingsOf(stack.description, name),
-    ...{ LOG_LEVEL: 'silent', ...settings },
+    LOG_LEVEL: 'silent',
+    ...settings,
   };
   Object.assign(process.env, environment);
   const services = createServices(name, readSettings(messageSettings, environment));
@@ -78,8 +79,12 @@ const receivedAgain = (record: SQSRecord): SQSRecord => ({
 
 const bodyOf = (name: string, data: object): string =>
   JSON.stringify({
-    ...{ specversion: '1.0', id: randomUUID(), source: '/sis', type: `sis.${name}.v1` },
-    ...{ time: new Date().toISOString(), data },
+    specversion: '1.0',
+    id: randomUUID(),
+    source: '/sis',
+    type: `sis.${name}.v1`,
+    time: new Date().toISOString(),
+    data,
   });
 
 export const findingsOf = async (
@@ -103,9 +108,12 @@ export const compare = async (
   const { description } = stack;
   const environment = {
     ...settingsOf(description, 'reconcile'),
-    ...{ LOG_LEVEL: 'silent', QUEUE_VISIBILITY_SECONDS: '1', QUEUE_BACKLOG_SECONDS: '1' },
+    LOG_LEVEL: 'silent',
+    QUEUE_VISIBILITY_SECONDS: '1',
+    QUEUE_BACKLOG_SECONDS: '1',
     // Where the machine is busy a write takes longer than the local stack gives it: that would look like a change by a person.
-    ...{ RECONCILE_BUCKET: description.bucket, ATTEMPT_TIMEOUT_MS: '60000' },
+    RECONCILE_BUCKET: description.bucket,
+    ATTEMPT_TIMEOUT_MS: '60000',
     ...settings,
   };
   Object.assign(process.env, environment);

@@ -41,7 +41,10 @@ const drop = async (content: string | Buffer, key = 'snapshots/enrollments.csv')
     .map(({ type, data }) => `${type.split('.')[1]} ${Object.values(data).join(' ')}`)
     .sort();
   return {
-    ...{ examined, report, sent, events: bodies },
+    examined,
+    report,
+    sent,
+    events: bodies,
     /** Of a case that shares the import with others: each has org units of its own. */
     of: (...codes: string[]) => ({
       sent: sent.filter((each) => codes.includes(each.split(' ')[1] ?? '')),
@@ -77,8 +80,11 @@ describe('a table', () => {
     const messages = (A: number) => {
       const roleId = { from: 'ROLE', values: { S: 110, T: 109, A } };
       const data = {
-        ...{ orgUnitCode: 'COURSE', gradeObjectName: 'NAME', type: { value: 'numeric' } },
-        ...{ maxPoints: { value: 20 }, categoryId: { from: 'CATEGORY', values: { none: null, a: 7 } } },
+        orgUnitCode: 'COURSE',
+        gradeObjectName: 'NAME',
+        type: { value: 'numeric' },
+        maxPoints: { value: 20 },
+        categoryId: { from: 'CATEGORY', values: { none: null, a: 7 } },
       };
       return [
         { ...enrollment, data: { ...enrollment.data, roleId }, time: 'CHANGED' },
@@ -116,8 +122,10 @@ describe('a table', () => {
     // With semicolons and a byte-order mark.
     const { sent, events } = all.of('BIO', 'ART');
     expect(sent).toEqual([
-      ...['enrollment-create ART ada 109', 'enrollment-create BIO a,d;a 110'],
-      ...['enrollment-create BIO ada 110', 'enrollment-create BIO ben 110'],
+      'enrollment-create ART ada 109',
+      'enrollment-create BIO a,d;a 110',
+      'enrollment-create BIO ada 110',
+      'enrollment-create BIO ben 110',
     ]);
     const kept = { updated: 0, removed: 0, unchanged: 0, refused: 0 };
     expect(all.record?.byKind).toEqual({
@@ -126,17 +134,25 @@ describe('a table', () => {
       'grade-object-update': { created: 4, ...kept },
     });
     expect(events[0]).toMatchObject({
-      ...{ source: '/sis-relay/snapshots', sequence: '4', time: '2026-11-25T02:00:00.000Z' },
+      source: '/sis-relay/snapshots',
+      sequence: '4',
+      time: '2026-11-25T02:00:00.000Z',
       id: expect.stringMatching(/^20261125T020000Z-[0-9a-f]{8}\/[0-9a-f]{20}$/),
     });
     // With tabs.
     const second = changed.of('BIO', 'ART');
     expect(second.sent).toEqual([
-      ...['enrollment-create ART ben 110', 'enrollment-create BIO a,d;a 109'],
-      ...['enrollment-create BIO ada 109', 'enrollment-remove BIO ben'],
+      'enrollment-create ART ben 110',
+      'enrollment-create BIO a,d;a 109',
+      'enrollment-create BIO ada 109',
+      'enrollment-remove BIO ben',
     ]);
     expect(changed.record?.byKind['enrollment-create']).toEqual({
-      ...{ created: 2, updated: 3, removed: 1, unchanged: 10, refused: 0 },
+      created: 2,
+      updated: 3,
+      removed: 1,
+      unchanged: 10,
+      refused: 0,
     });
     expect(second.events.map(({ sequence }) => sequence).sort()).toEqual(['5', '6', '6', '6']);
     expect(last.of('BIO', 'ART').sent).toEqual([]);
@@ -149,7 +165,10 @@ describe('a table', () => {
     expect(timesOf(all)).toEqual({ same: of, later: of, kept: of, none: of, future: of, wrong: of });
     const dropped = '2026-11-27T02:00:00.000Z';
     expect(timesOf(last)).toEqual({
-      ...{ same: dropped, later: '2026-11-26T09:00:00.000Z', none: dropped, future: dropped },
+      same: dropped,
+      later: '2026-11-26T09:00:00.000Z',
+      none: dropped,
+      future: dropped,
     });
     const problem = 'must be a time such as 2026-01-31T09:30:00Z';
     expect(last.report).toEqual([`"enrollments.csv","11","CHANGED","${problem}"`]);
@@ -199,16 +218,18 @@ test('is read as spreadsheets and feeds write it: its separator, what protects v
   bucket.write(
     'snapshot-mapping.json',
     JSON.stringify({
-      cells: {
-        ...{ strip: ['formula'], decimal: ',', dateOrder: 'day-month-year', timeZone: 'Europe/Berlin' },
-      },
+      cells: { strip: ['formula'], decimal: ',', dateOrder: 'day-month-year', timeZone: 'Europe/Berlin' },
       messages: [
         {
-          ...{ function: 'grade-push', when: { POINTS: { empty: false } }, key: ['TERM', 'CRN', 'LOGIN'] },
+          function: 'grade-push',
+          when: { POINTS: { empty: false } },
+          key: ['TERM', 'CRN', 'LOGIN'],
           data: {
-            ...{ orgUnitCode: '{TERM}.{CRN}', gradeObjectName: { value: 'Quiz' } },
+            orgUnitCode: '{TERM}.{CRN}',
+            gradeObjectName: { value: 'Quiz' },
             userName: { from: 'LOGIN', strip: ['hash'], case: 'lower' },
-            ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'POINTS' },
+            'grade.type': { value: 'numeric' },
+            'grade.points': 'POINTS',
           },
           time: 'CHANGED',
         },
@@ -219,7 +240,9 @@ test('is read as spreadsheets and feeds write it: its separator, what protects v
   expect(events.map(({ data, time }) => [data, time])).toEqual(
     ['ada', 'ben'].map((userName, at) => [
       {
-        ...{ orgUnitCode: '2027|10.00432', userName, gradeObjectName: 'Quiz' },
+        orgUnitCode: '2027|10.00432',
+        userName,
+        gradeObjectName: 'Quiz',
         grade: { type: 'numeric', points: [8.5, 7][at] },
       },
       ['2026-11-24T00:15:00.000Z', '2026-11-24T00:30:00.000Z'][at],
@@ -309,8 +332,11 @@ describe('it fails, and says why', () => {
   const first = tableOf('BIO,ada,S,active');
   const { key: _, ...keyless } = enrollment;
   const handedIn = {
-    ...{ orgUnitId: { value: 2001 }, folderId: { value: 9 }, userId: { value: 301 } },
-    ...{ 'files.0.uri': { value: 's3://bucket/key' }, 'files.0.name': { value: 'a.pdf' } },
+    orgUnitId: { value: 2001 },
+    folderId: { value: 9 },
+    userId: { value: 301 },
+    'files.0.uri': { value: 's3://bucket/key' },
+    'files.0.name': { value: 'a.pdf' },
     'files.0.contentType': { value: 'application/pdf' },
   };
   test.each<[string, object[], RegExp]>([

@@ -22,7 +22,11 @@ const sampleOf = async (name: string, content: string | Buffer, settings: Record
   writeFileSync(file, content);
   const texts = new Map(Object.entries(settings).map(([key, value]) => [key, JSON.stringify(value)]));
   const { sample } = await compareHere({
-    ...{ file, store: bucket.store, integrations, texts, takeReport: async () => {} },
+    file,
+    store: bucket.store,
+    integrations,
+    texts,
+    takeReport: async () => {},
   });
   return sample;
 };
@@ -34,13 +38,15 @@ test('a table shows what its mapping gives for three rows, names that are not kn
   const sample = await sampleOf('people.csv', rows.join('\n'), { 'snapshot-mappings/people.json': mapping });
   expect(sample?.rows).toEqual(
     ['Ada.Lee', '12', '#ben'].map((login, at) => ({
-      ...{ file: 'people.csv', line: at + 2 },
+      file: 'people.csv',
+      line: at + 2,
       gives: `enrollment-create: orgUnitCode BIO, userName ${login}, roleId 110`,
     })),
   );
   expect(sample?.unknown).toEqual([
     {
-      ...{ field: 'userName', count: 4 },
+      field: 'userName',
+      count: 4,
       examples: expect.arrayContaining([
         { name: 'Ada.Lee', nearest: 'ada.lee', differs: 'in upper and lower case alone' },
         { name: '12', nearest: '0012', differs: 'by zeros in front alone' },

@@ -16,7 +16,8 @@ afterAll(removeTemporaryFolders);
 const gone = { function: 'enrollment-remove', data: { orgUnitCode: 'COURSE', userName: 'LOGIN' } };
 const roleId = { from: 'ROLE', values: { S: 110, T: 109 } };
 const message = {
-  ...{ function: 'enrollment-create', data: { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId } },
+  function: 'enrollment-create',
+  data: { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId },
   removed: gone,
 };
 
@@ -34,15 +35,24 @@ describe('a table', () => {
   const byRole = { ...message, when: { BY: ['role'] }, key: ['COURSE', 'LOGIN', 'ROLE'] };
   const byName = { ...message, when: { BY: ['name'] }, key: ['COURSE', 'LOGIN'] };
   const byNumber = {
-    ...{ ...message, when: { BY: ['number'] }, key: ['COURSE', 'NUMBER'] },
+    ...message,
+    when: { BY: ['number'] },
+    key: ['COURSE', 'NUMBER'],
     data: { orgUnitCode: 'COURSE', orgDefinedId: 'NUMBER', roleId },
     removed: { function: 'enrollment-remove', data: { orgUnitCode: 'COURSE', orgDefinedId: 'NUMBER' } },
   };
   const graded = (by: string, more: object = {}) => ({
-    ...{ function: 'grade-push', when: { BY: [by] }, time: 'AT', key: ['COURSE', 'LOGIN'] },
+    function: 'grade-push',
+    when: { BY: [by] },
+    time: 'AT',
+    key: ['COURSE', 'LOGIN'],
     data: {
-      ...{ orgUnitCode: 'COURSE', userName: 'LOGIN', gradeObjectName: { value: 'Essay' } },
-      ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'ROLE', ...more },
+      orgUnitCode: 'COURSE',
+      userName: 'LOGIN',
+      gradeObjectName: { value: 'Essay' },
+      'grade.type': { value: 'numeric' },
+      'grade.points': 'ROLE',
+      ...more,
     },
   });
   const at = '2026-10-30T08:00:00Z';
@@ -68,7 +78,8 @@ describe('a table', () => {
     {
       title: 'whose user registers again between the export and its drop is enrolled',
       rows: {
-        ...{ 1: [timed('ada'), timed('ben')], 4: [timed('ben')] },
+        1: [timed('ada'), timed('ben')],
+        4: [timed('ben')],
         // An hour before the drop that un-enrolls, whose export is older.
         5: [timed('ada', '2026-11-05T01:00:00Z'), timed('ben')],
       },
@@ -101,7 +112,8 @@ describe('a table', () => {
     {
       title: 'of which a second role comes and goes leaves the first, and names the contradiction',
       rows: {
-        ...{ 1: ['ada,,S,,role', 'ben,,S,,role'], 2: ['ada,,S,,role', 'ada,,T,,role', 'ben,,S,,role'] },
+        1: ['ada,,S,,role', 'ben,,S,,role'],
+        2: ['ada,,S,,role', 'ada,,T,,role', 'ben,,S,,role'],
         3: ['ada,,S,,role', 'ben,,S,,role'],
       },
       expected: ({ held, refused }) => {
@@ -164,9 +176,11 @@ describe('a table', () => {
     {
       title: 'with a slip in a key removes nobody whom the row may mean, until it is gone or right',
       rows: {
-        ...{ 1: ['ada,,S,,name', 'ben,,S,,name'], 2: ['ada,,S,,name', '"ben ",,S,,name'] },
+        1: ['ada,,S,,name', 'ben,,S,,name'],
+        2: ['ada,,S,,name', '"ben ",,S,,name'],
         // It is there still, and hides nobody who goes later.
-        ...{ 3: ['"ben ",,S,,name'], 4: ['eve,,S,,name'] },
+        3: ['"ben ",,S,,name'],
+        4: ['eve,,S,,name'],
       },
       expected: ({ held, refused }) => {
         expect(held(2)).toEqual(['ada 110', 'ben 110']);
@@ -218,11 +232,13 @@ describe('a table', () => {
   beforeAll(async () => {
     const { bucket, drop } = newImports({ maxChangesPercent: 100 });
     const messages = [
-      ...[byTime, byRole, byName, byNumber, graded('grade')],
-      ...[
-        graded('text', { comments: 'TEXT' }),
-        graded('cleared', { comments: { from: 'TEXT', default: '' } }),
-      ],
+      byTime,
+      byRole,
+      byName,
+      byNumber,
+      graded('grade'),
+      graded('text', { comments: 'TEXT' }),
+      graded('cleared', { comments: { from: 'TEXT', default: '' } }),
     ];
     bucket.write('snapshot-mapping.json', JSON.stringify({ messages }));
     const learn = (names: Record<'userName' | 'orgDefinedId', string[]>) => {
@@ -327,7 +343,8 @@ describe('a table', () => {
       '60 of 120 grades would move to other users or org units',
     ]);
     expect((await table(fewer)).reasons).toEqual([
-      ...['a.csv has no rows', '60 of 60 enrollments would be removed'],
+      'a.csv has no rows',
+      '60 of 60 enrollments would be removed',
       '120 of 120 grades would be removed',
     ]);
   });
@@ -337,10 +354,8 @@ describe('an export of OneRoster', () => {
   const { bucket, drop, set } = newImports({ maxRemovalsPercent: 5 });
   const names = Array.from({ length: 12 }, (_, at) => `n${at}`);
   const whole = (sis = smallSis()) => ({
-    ...{
-      ...sis,
-      users: [...sis.users, ...names.map((username) => ({ sourcedId: `u-${username}`, username }))],
-    },
+    ...sis,
+    users: [...sis.users, ...names.map((username) => ({ sourcedId: `u-${username}`, username }))],
     enrollments: [...sis.enrollments, ...names.map((name) => enrollment('bio', name))],
     results: [...sis.results, ...names.map((name, at) => result('essay', name, `${at + 1}`))],
   });
@@ -376,7 +391,8 @@ describe('an export of OneRoster', () => {
   const lost = () => {
     const { enrollments, results, ...others } = whole();
     return entriesOfSis({
-      ...{ ...others, enrollments: enrollments.map((row) => ({ ...row, role: 'teacher' })) },
+      ...others,
+      enrollments: enrollments.map((row) => ({ ...row, role: 'teacher' })),
       results: results.map((row) => ({ ...row, score: '0' })),
     }).map(({ name, content }) =>
       name === 'enrollments.csv'
@@ -394,12 +410,14 @@ describe('an export of OneRoster', () => {
     expect(drops.lost).toMatchObject({
       reasons: [
         'enrollments.csv has lost 1 of the columns that are read',
-        ...['16 of 17 enrollments would be changed', '13 of 14 results would be changed'],
+        '16 of 17 enrollments would be changed',
+        '13 of 14 results would be changed',
       ],
       record: { lostColumns: [{ file: 'enrollments.csv', columns: ['enddate'] }] },
     });
     const reasons = [
-      ...['lineItems.csv has no rows', 'results.csv is missing; an accepted snapshot had it'],
+      'lineItems.csv has no rows',
+      'results.csv is missing; an accepted snapshot had it',
       '2 of 2 line items would be removed',
       '17 of 17 enrollments would move to other users or org units',
       '14 of 14 results would move to other users or org units',
@@ -423,7 +441,9 @@ describe('an export of OneRoster', () => {
   ];
   test('with other files, columns, cases and ends of lines changes nothing', () => {
     expect(drops.same).toMatchObject({
-      ...{ reasons: [], report: [], bodies: [] },
+      reasons: [],
+      report: [],
+      bodies: [],
       record: { counts: { created: 0, updated: 0, removed: 0, refused: 0, unchanged: 33 } },
     });
   });
@@ -458,10 +478,8 @@ describe('an export of OneRoster', () => {
       { sourcedId: 'l-new', title: 'Essay', classSourcedId: 'c-bio', resultValueMax: '5' },
       { sourcedId: 'l-max', title: 'No maximum', classSourcedId: 'c-bio' },
       // They differ in the encoding of the accent alone.
-      ...[
-        { sourcedId: 'l-one', title: 'Caf\u00e9', ...more },
-        { sourcedId: 'l-two', title: 'Cafe\u0301', ...more },
-      ],
+      { sourcedId: 'l-one', title: 'Caf\u00e9', ...more },
+      { sourcedId: 'l-two', title: 'Cafe\u0301', ...more },
     ];
     sis.enrollments = [
       ...changed(changed(sis.enrollments, 'e-bio-ben', { beginDate: '31.1.2026' }), 'e-bio-cleo', {
@@ -533,7 +551,8 @@ describe('an export of OneRoster', () => {
           COPY (FROM was UNION ALL BY NAME ${more}) TO '${path}' (FORMAT parquet)`);
       }
       const { examined } = await importDropped(bucket, {
-        ...{ key: 'snapshots/export.zip', droppedMs: Date.UTC(2026, 11, 1) },
+        key: 'snapshots/export.zip',
+        droppedMs: Date.UTC(2026, 11, 1),
         content: await zipOf([...entriesOfSis(whole()), { name: 'readme.txt', content: count }]),
       });
       expect(examined.is === 'over' && examined.message).toBe(
@@ -550,7 +569,8 @@ test('an export that takes too long to compare fails with what to do, and sends 
   const services = { store: bucket.store, integrations, limits: { eventsPerPart: 100, compareMs: 0 } };
   const given = { key: 'snapshots/export.zip', etag: '', droppedMs: startMs };
   expect(await examine(given, { services, startedAt: 'now' })).toMatchObject({
-    ...{ is: 'over', outcome: 'failed' },
+    is: 'over',
+    outcome: 'failed',
     message:
       'The comparison takes longer than 0 seconds. Nothing was sent. Put an export with fewer rows into the bucket',
   });

@@ -64,7 +64,10 @@ describe('one snapshot', () => {
     expect(shown).toMatchObject({ ...record, isAccepted: false });
     expect(shown.refusedRows).toHaveLength(10);
     expect(shown.refusedRows[0]).toEqual({
-      ...{ file: 'users.csv', line: '2', column: 'username', problem: 'is "empty"' },
+      file: 'users.csv',
+      line: '2',
+      column: 'username',
+      problem: 'is "empty"',
     });
   });
 

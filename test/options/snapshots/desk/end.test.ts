@@ -21,7 +21,9 @@ beforeAll(async () => {
   s3 = new S3Client({ ...localClient(office.stack().description.s3), forcePathStyle: true });
   const who = { orgUnitCode: 'COURSE', userName: 'LOGIN' };
   const message = {
-    ...{ function: 'enrollment-create', key: ['COURSE', 'LOGIN'], data: { ...who, roleId: { value: 110 } } },
+    function: 'enrollment-create',
+    key: ['COURSE', 'LOGIN'],
+    data: { ...who, roleId: { value: 110 } },
     removed: { function: 'enrollment-remove', data: who },
   };
   await settings();
@@ -68,7 +70,8 @@ test('a file that comes no more is ended by one command, which shows what only i
   expect(await list()).toMatchObject({ acceptedTables: { 'backfill-arts.csv': expect.any(String) } });
 
   expect(await printed('snapshots end none.csv --yes')).toMatchObject({
-    ...{ status: 1, err: expect.stringContaining('No accepted file has the name none.csv.') },
+    status: 1,
+    err: expect.stringContaining('No accepted file has the name none.csv.'),
   });
   expect(await printed('snapshots end a.zip --yes')).toMatchObject({ status: 2 });
   // Nobody to ask: nothing begins.
@@ -97,7 +100,9 @@ test('a file that comes no more is ended by one command, which shows what only i
   const { acceptedTables, snapshots } = await list();
   expect(Object.keys(acceptedTables)).toEqual(['students.csv']);
   expect(snapshots.find(({ id }) => id === ended[1].snapshot)).toMatchObject({
-    ...{ state: 'accepted', ending: { enrollments: 2 }, decided: { reason: 'one day alone' } },
+    state: 'accepted',
+    ending: { enrollments: 2 },
+    decided: { reason: 'one day alone' },
   });
 });
 

@@ -50,7 +50,8 @@ const night = async (enrolled: Enrolled[], record: Partial<Record<keyof typeof u
       const ids = { classSourcedId: `c-${code}`, userSourcedId: idOf(user) };
       return { sourcedId: `e-${code}-${user}`, ...ids, role: 'student' };
     }),
-    ...{ lineItems: [], results: [] },
+    lineItems: [],
+    results: [],
   };
   const newest = async () =>
     (await json<{ snapshots: { id: string; state: string }[] }>('snapshots list')).snapshots[0];
@@ -102,8 +103,13 @@ describe('a user name that passed to another record', () => {
     const open = await passed();
     expect(open).toMatchObject([
       {
-        ...{ name: 'ada', userId: 701, former: 'u-ada', record: 'u-ada2' },
-        ...{ enrollments: 2, results: 0, courses: ['ART-1', 'BIO-1'] },
+        name: 'ada',
+        userId: 701,
+        former: 'u-ada',
+        record: 'u-ada2',
+        enrollments: 2,
+        results: 0,
+        courses: ['ART-1', 'BIO-1'],
       },
     ]);
     expect((await json<{ passed: object[] }>('status')).passed).toEqual(open);
@@ -135,7 +141,8 @@ describe('a user name that passed to another record', () => {
     expect([await passed(), (await type('crosswalk moved')).status]).toEqual([[], 1]);
     const [key = ''] = await files.keysUnder(acceptedNamesPrefix);
     expect(JSON.parse(await files.textAt(key))).toMatchObject({
-      ...{ field: 'userName', reason: 'she studies again' },
+      field: 'userName',
+      reason: 'she studies again',
       names: [{ name: 'ada', userId: 701, record: 'u-ada2' }],
     });
     const begun = (await files.keysUnder('audit/')).filter((each) => each.includes('-begin-'));
@@ -153,7 +160,9 @@ describe('a user name that passed to another record', () => {
     const enrolled: Enrolled[] = ['BIO-1 ada', 'ART-1 ada', 'ART-1 ben', 'BIO-1 cleo'];
     await night(enrolled, records);
     expect((await passed()).map(({ name, record }) => `${name} ${record}`)).toEqual([
-      ...['ada u-ada3', 'ben u-ben3', 'cleo u-cleo3'],
+      'ada u-ada3',
+      'ben u-ben3',
+      'cleo u-cleo3',
     ]);
     const { status, out, asked } = await type('crosswalk accept --all', ['y']);
     expect(status).toBe(0);

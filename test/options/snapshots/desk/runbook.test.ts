@@ -43,8 +43,13 @@ let records = 0;
 const nameThatPassed = async () => {
   records += 1;
   const passed = {
-    ...{ name: 'lena.learner', userId: 301, record: `u-${records}`, sinceMs: Date.now() },
-    ...{ enrollments: 2, results: 1, courses: ['MATH-101'] },
+    name: 'lena.learner',
+    userId: 301,
+    record: `u-${records}`,
+    sinceMs: Date.now(),
+    enrollments: 2,
+    results: 1,
+    courses: ['MATH-101'],
   };
   await putText(bucketHere(), passedKey, JSON.stringify({ field: 'userName', names: [passed] }));
 };
@@ -72,7 +77,9 @@ const filesThatComeNoMore = async () => {
   const bucket = bucketHere();
   const data = { orgUnitCode: 'COURSE', userName: 'LOGIN' };
   const message = {
-    ...{ function: 'enrollment-create', key: ['COURSE', 'LOGIN'], data: { ...data, roleId: { value: 110 } } },
+    function: 'enrollment-create',
+    key: ['COURSE', 'LOGIN'],
+    data: { ...data, roleId: { value: 110 } },
     removed: { function: 'enrollment-remove', data },
   };
   await putText(bucket, 'snapshot-mapping.json', JSON.stringify({ messages: [message] }));

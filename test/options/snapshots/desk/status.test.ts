@@ -23,8 +23,13 @@ test('what waits for a person or is at work is told with its age and its command
     recordOf({ id: 'runs', droppedAt, state: 'sending' }),
   ];
   const passed = [2, 3].map((enrollments) => ({
-    ...{ name: `u${enrollments}`, userId: 301, record: 'u-2', sinceMs: minutesAgo(50), enrollments },
-    ...{ results: 1, courses: ['BIO-1', `ART-${enrollments}`] },
+    name: `u${enrollments}`,
+    userId: 301,
+    record: 'u-2',
+    sinceMs: minutesAgo(50),
+    enrollments,
+    results: 1,
+    courses: ['BIO-1', `ART-${enrollments}`],
   }));
   expect(firstOf({ snapshots }, passed)).toEqual([
     '2 user names have passed to another record of the SIS, and the crosswalk still gives the former account, for 50 min: 5 enrollments and 2 results in 3 courses wait',
@@ -40,10 +45,10 @@ test('an import that failed is said first, whatever else there is to do, with wh
   const key = 'snapshots/nightly.zip';
   const putAt = new Date(minutesAgo(5)).toISOString();
   const troubled: OpenSnapshots['troubled'] = [
-    { ...{ key, putAt }, versionId: 'v1', id: 'an-id', is: 'failed', why: 'The file is not a zip' },
+    { key, putAt, versionId: 'v1', id: 'an-id', is: 'failed', why: 'The file is not a zip' },
     { key: 'snapshots/a.csv', putAt, is: 'cut off' },
   ];
-  const waiting = [1, 2, 3, 4].map((at) => ({ ...{ key, putAt, sizeBytes: at }, behind: 'an-id' }));
+  const waiting = [1, 2, 3, 4].map((at) => ({ key, putAt, sizeBytes: at, behind: 'an-id' }));
   expect(firstOf({ troubled, waiting })).toEqual([
     '✗ The import of snapshots/nightly.zip, version v1, put 5 min ago, failed: The file is not a zip',
     '→ Correct what it names, and put the file into the bucket again, or a newer export',

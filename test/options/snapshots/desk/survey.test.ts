@@ -193,7 +193,8 @@ const blocked = once(() => {
     ),
   ];
   const entries = powerSchool().map(({ name, content }) => ({
-    ...{ name, content: `${content}`.replace('file.enrollments,bulk', 'file.enrollments,delta') },
+    name,
+    content: `${content}`.replace('file.enrollments,bulk', 'file.enrollments,delta'),
     ...others.find((other) => other.name === name),
   }));
   return look(entries, { orgUnitCode: ['BIO', 'ART'] });
@@ -422,10 +423,8 @@ describe('the command', () => {
     expect(JSON.parse(out)).toMatchObject({ blocks: [expect.any(String)], settings: { roles: {} } });
     const settings = join(folder, 'blocked.json');
     expect(await typed(`snapshots diff ${delta} --write-settings ${settings}`)).toMatchObject({
-      ...{
-        status: 1,
-        out: expect.stringMatching(/Written\s+to\s+\S+blocked\.json\.\s+Next:\s+remove\s+what\s+blocks/),
-      },
+      status: 1,
+      out: expect.stringMatching(/Written\s+to\s+\S+blocked\.json\.\s+Next:\s+remove\s+what\s+blocks/),
     });
   });
 });

@@ -10,9 +10,15 @@ export const recordOf = (changes: Partial<SnapshotRecord> = {}): SnapshotRecord 
   minutes += 1;
   const time = [Math.floor(minutes / 60), minutes % 60].map((each) => String(each).padStart(2, '0')).join('');
   return {
-    ...{ id: `20261123T${time}00Z-0a1b2c3d`, key: 'snapshots/night.zip', state: 'accepted' },
-    ...{ droppedAt: '2026-11-23T02:00:00Z', startedAt: '2026-11-23T02:00:01Z' },
-    ...{ counts, byKind: { enrollments: counts }, sent: 0, of: 63 },
+    id: `20261123T${time}00Z-0a1b2c3d`,
+    key: 'snapshots/night.zip',
+    state: 'accepted',
+    droppedAt: '2026-11-23T02:00:00Z',
+    startedAt: '2026-11-23T02:00:01Z',
+    counts,
+    byKind: { enrollments: counts },
+    sent: 0,
+    of: 63,
     ...changes,
   };
 };

@@ -123,6 +123,7 @@ test('a table is compared with the last of its name; a mapping on this machine s
     [`snapshots diff ${file} --map ${map}.none`, /There is no file/],
   ] as const)
     expect(await typed(`${line} --stack ${office.file}`)).toMatchObject({
-      ...{ status: 2, err: expect.stringMatching(why) },
+      status: 2,
+      err: expect.stringMatching(why),
     });
 });

@@ -117,7 +117,8 @@ const tableRowsOf = (university: University, name: TableName): Row[] =>
     const ids = { id: key, names: `${code} ${username}`, role: `${code} ${username} ${role}` };
     const said = { university: university.at, code, person, atMs: msOf(at) };
     const row = {
-      ...{ id: `${ids[BY]} ${status}`, cells: { ...cells, BY } },
+      id: `${ids[BY]} ${status}`,
+      cells: { ...cells, BY },
       said: { ...said, role: status === 'active' ? role : 'none' },
     };
     // Who withdraws needs no role.
@@ -174,13 +175,13 @@ const ways: [by: string, key: string[]][] = [
 export const mapping = {
   messages: ways.flatMap(([by, key]) => [
     {
-      ...{ function: 'enrollment-create', when: { BY: [by], STATUS: ['active'] }, key, time: 'AT' },
+      function: 'enrollment-create',
+      when: { BY: [by], STATUS: ['active'] },
+      key,
+      time: 'AT',
       data: { ...who, roleId: { from: 'ROLE', values: roleIds } },
       removed: { function: 'enrollment-remove', data: who },
     },
-    {
-      ...{ function: 'enrollment-remove', when: { BY: [by], STATUS: ['withdrawn'] }, key, time: 'AT' },
-      data: who,
-    },
+    { function: 'enrollment-remove', when: { BY: [by], STATUS: ['withdrawn'] }, key, time: 'AT', data: who },
   ]),
 };

@@ -55,13 +55,18 @@ const seedIn = (random: Random): number => random.below(1_000_000_000);
 const nightFrom = (night: number, random: Random): NightOf => {
   const isCalm = night === 1 || random.happens(0.6);
   const put = (name: FileName): PutOf => ({
-    ...{ name, isApproved: random.happens(0.7), seed: seedIn(random) },
+    name,
+    isApproved: random.happens(0.7),
+    seed: seedIn(random),
     form: random.happens(0.15) ? 'again' : name === 'export.zip' && random.happens(0.3) ? 'delta' : 'whole',
     maxRemovals: random.happens(0.15) ? 0 : 100,
     ...(random.happens(0.05) && { isFailing: true as const }),
   });
   const first: PutOf = {
-    ...{ name: 'export.zip', isApproved: true, seed: seedIn(random), maxRemovals: 100 },
+    name: 'export.zip',
+    isApproved: true,
+    seed: seedIn(random),
+    maxRemovals: 100,
     form: night > 1 && random.happens(0.3) ? 'delta' : 'whole',
   };
   const others = fileNames
@@ -114,13 +119,11 @@ export const live = async (
   const living: Living = {
     ...world,
     importer: makeImporter({ crosswalk, write }),
-    ...{
-      oracle: newOracle(world),
-      putBefore: [],
-      lastCalmNight: 0,
-      replayed: [],
-      isLost: false,
-    },
+    oracle: newOracle(world),
+    putBefore: [],
+    lastCalmNight: 0,
+    replayed: [],
+    isLost: false,
   };
   for (const [index, { isCalm, puts }] of history.nights.entries()) {
     const night = index + 1;

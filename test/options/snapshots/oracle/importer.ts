@@ -15,11 +15,9 @@ export const importerIn = (bucket: ReturnType<typeof bucketFolder>): Importer =>
   return {
     put: async (exported, { isApproved, maxRemovals, isFailing, droppedMs }) => {
       const settings = {
-        ...{
-          roles: { teacher: 109, student: 110 },
-          roleOrder: ['teacher', 'student'],
-          maxChangesPercent: 100,
-        },
+        roles: { teacher: 109, student: 110 },
+        roleOrder: ['teacher', 'student'],
+        maxChangesPercent: 100,
         maxRemovalsPercent: maxRemovals,
       };
       bucket.write('snapshot-settings.json', isFailing ? '{"roles":' : JSON.stringify(settings));

@@ -91,15 +91,19 @@ type State = {
 };
 
 const nothing = (): State => ({
-  ...{ files: new Map(), claims: new Map(), enrollments: new Map(), grades: new Map(), records: new Map() },
-  ...{
-    codes: new Map(),
-    objects: new Map(),
-    ...{ objectsOf: new Map(), days: new Map(), passed: new Map() },
-    sentByName: new Set(),
-    contents: new Map(),
-    newestMs: new Map(),
-  },
+  files: new Map(),
+  claims: new Map(),
+  enrollments: new Map(),
+  grades: new Map(),
+  records: new Map(),
+  codes: new Map(),
+  objects: new Map(),
+  objectsOf: new Map(),
+  days: new Map(),
+  passed: new Map(),
+  sentByName: new Set(),
+  contents: new Map(),
+  newestMs: new Map(),
 });
 
 const groupBy = <Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Map<string, Item[]> => {
@@ -262,18 +266,23 @@ const compare = (before: State, exported: Export, given: Given): { state: State;
   const files = readFile(before, exported, given);
   const names = namesOf(before, files, given);
   const comparing: Comparing = {
-    ...{
-      ...given,
-      before,
-      exported,
-      files,
-      zip: files.get('export.zip'),
-      names,
-      report: [],
-      claims: new Map(),
-    },
-    ...{ here: new Set(), heldKeys: new Set(), unknown: new Set(), sentByName: new Set(), bodies: [] },
-    ...{ objects: new Map(), objectsOf: new Map(), renamed: new Map(), meant: [] },
+    ...given,
+    before,
+    exported,
+    files,
+    zip: files.get('export.zip'),
+    names,
+    report: [],
+    claims: new Map(),
+    here: new Set(),
+    heldKeys: new Set(),
+    unknown: new Set(),
+    sentByName: new Set(),
+    bodies: [],
+    objects: new Map(),
+    objectsOf: new Map(),
+    renamed: new Map(),
+    meant: [],
     days: new Map(before.days).set(exported.name, new Date(given.droppedMs).toISOString().slice(0, 10)),
   };
   if (given.mistake !== 'another title, another object') findRenamed(comparing);
@@ -501,8 +510,10 @@ const send = (comparing: Comparing, name: string, { key, more }: { key: string; 
   const named = isRemoval && mistake === 'removes by name' ? (record?.login ?? user) : user;
   if (isName(place) || (named !== undefined && isName(named))) sentByName.add(key);
   bodies.push({
-    ...{ id: `${number}/${bodies.length}`, type: `sis.${name}.v1` },
-    ...{ time: new Date(droppedMs).toISOString(), sequence: String(2 * number + (isRemoval ? 0 : 1)) },
+    id: `${number}/${bodies.length}`,
+    type: `sis.${name}.v1`,
+    time: new Date(droppedMs).toISOString(),
+    sequence: String(2 * number + (isRemoval ? 0 : 1)),
     data: {
       ...(isName(place) ? { orgUnitCode: place } : { orgUnitId: Number(place) }),
       ...(named !== undefined && (isName(named) ? { userName: named } : { userId: Number(named) })),
@@ -558,7 +569,8 @@ const sendGrades = (comparing: Comparing, before: Both, wanted: Both): void => {
     const outOf = Number(objects.get(key.slice(0, key.lastIndexOf(' '))));
     const isCleared = was !== undefined && !was.endsWith('|') && mistake !== 'clears no comment';
     const grade = {
-      ...{ type: 'numeric', points: Number(points) },
+      type: 'numeric',
+      points: Number(points),
       ...(mistake !== 'points out of nothing' && { outOf }),
     };
     const isCommented = mistake !== 'loses comments' && (comments !== '' || isCleared);

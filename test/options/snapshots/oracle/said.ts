@@ -341,7 +341,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       else if (names.length > 0) maximaNamed.set(object, is);
       else if (!maximaNamed.has(object) || maximaNamed.get(object) !== is)
         problems.push({
-          ...{ university: said.university },
+          university: said.university,
           text: `${object} is out of ${is}, and must be out of ${said.max}`,
         });
     }
@@ -577,7 +577,11 @@ const namesOf = (key: string, named: ReadonlyMap<number, Named[]>): Named[] => {
 /** The platform cannot clear a grade. */
 const nothingWanted = (key: string, was: Value, files = new Set<FileName>()): Wanted => ({
   allowed: new Set([key.includes('/') ? was : undefined]),
-  ...{ ifNamed: new Set<Value>(), claimed: [], without: () => new Set(), files, text: 'nobody wants it' },
+  ifNamed: new Set<Value>(),
+  claimed: [],
+  without: () => new Set(),
+  files,
+  text: 'nobody wants it',
 });
 
 /** Undefined: that is not known of all of them. */

@@ -32,12 +32,10 @@ export const newStage = (settings: object = {}) => {
     bucket.write(
       'snapshot-settings.json',
       JSON.stringify({
-        ...{
-          roles: { teacher: 109, student: 110 },
-          roleOrder: ['teacher', 'student'],
-          maxRemovalsPercent: 100,
-          maxChangesPercent: 100,
-        },
+        roles: { teacher: 109, student: 110 },
+        roleOrder: ['teacher', 'student'],
+        maxRemovalsPercent: 100,
+        maxChangesPercent: 100,
         ...more,
       }),
     );
@@ -62,7 +60,11 @@ export const newStage = (settings: object = {}) => {
     return done;
   };
   return {
-    ...{ bucket, crosswalk, platform, set, imported },
+    bucket,
+    crosswalk,
+    platform,
+    set,
+    imported,
     /** Imports the file, and handles its messages. */
     put,
     /** A person ends the feed, and approves of what that needs. */

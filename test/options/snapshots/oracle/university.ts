@@ -107,8 +107,18 @@ const addSection = (university: University, now: Now, place: number): string => 
 };
 
 const emptyUniversity = (at: number, isTimed: boolean): University => ({
-  ...{ at, isTimed, next: 0, users: new Map(), sections: new Map(), places: new Map(), bearers: new Map() },
-  ...{ enrollments: new Map(), items: new Map(), results: new Map(), lessons: [], acceptances: [] },
+  at,
+  isTimed,
+  next: 0,
+  users: new Map(),
+  sections: new Map(),
+  places: new Map(),
+  bearers: new Map(),
+  enrollments: new Map(),
+  items: new Map(),
+  results: new Map(),
+  lessons: [],
+  acceptances: [],
   tables: { 'students.csv': new Map(), 'instructors.csv': new Map(), 'drops.csv': new Map() },
   known: { orgUnitCode: new Map(), userName: new Map() },
 });
@@ -296,12 +306,18 @@ const nameChanges = {
     const [section] = one(university.sections, now) ?? [];
     if (section !== undefined)
       university.enrollments.set(newId(university, 'e'), {
-        ...{ section, user, role: now.random.one(namedRoles), at: stampOf(university, now) },
+        section,
+        user,
+        role: now.random.one(namedRoles),
+        at: stampOf(university, now),
       });
     const [item] = one(university.items, now) ?? [];
     if (item !== undefined)
       university.results.set(`r-${item}-${user}`, {
-        ...{ item, user, score: String(now.random.below(21)), at: instantOf(now.night) },
+        item,
+        user,
+        score: String(now.random.below(21)),
+        at: instantOf(now.night),
       });
   },
   /** A second record of a person, with another name for the same account. */

@@ -26,9 +26,21 @@ const columns: Readonly<Record<FileName, string>> = {
 };
 
 const absent = [
-  ...['academicSessions', 'categories', 'classResources', 'courses', 'courseResources', 'demographics'],
-  ...['lineItemLearningObjectiveIds', 'lineItemScoreScales', 'resources', 'resultLearningObjectiveIds'],
-  ...['resultScoreScales', 'roles', 'scoreScales', 'userProfiles', 'userResources'],
+  'academicSessions',
+  'categories',
+  'classResources',
+  'courses',
+  'courseResources',
+  'demographics',
+  'lineItemLearningObjectiveIds',
+  'lineItemScoreScales',
+  'resources',
+  'resultLearningObjectiveIds',
+  'resultScoreScales',
+  'roles',
+  'scoreScales',
+  'userProfiles',
+  'userResources',
 ];
 
 export const fileNames: readonly FileName[] = [
@@ -49,8 +61,13 @@ export const tablesOf = (sis: Sis): Tables => ({
     [...sis.people.values()].map(({ id, userName, number, given, family }) => [
       id,
       {
-        ...{ enabledUser: 'true', username: userName, givenName: given, familyName: family },
-        ...{ identifier: number, email: `${number}@example.edu`, primaryOrgSourcedId: 'org-1' },
+        enabledUser: 'true',
+        username: userName,
+        givenName: given,
+        familyName: family,
+        identifier: number,
+        email: `${number}@example.edu`,
+        primaryOrgSourcedId: 'org-1',
       },
     ]),
   ),
@@ -58,9 +75,14 @@ export const tablesOf = (sis: Sis): Tables => ({
     [...sis.enrollments.values()].map(({ id, classId, userId, role, begin, end, isDeleted }) => [
       id,
       {
-        ...{ status: isDeleted ? 'tobedeleted' : 'active', classSourcedId: classId },
-        ...{ schoolSourcedId: 'org-1', userSourcedId: userId, role, primary: 'false' },
-        ...{ beginDate: begin ?? '', endDate: end ?? '' },
+        status: isDeleted ? 'tobedeleted' : 'active',
+        classSourcedId: classId,
+        schoolSourcedId: 'org-1',
+        userSourcedId: userId,
+        role,
+        primary: 'false',
+        beginDate: begin ?? '',
+        endDate: end ?? '',
       },
     ]),
   ),
@@ -74,8 +96,13 @@ export const tablesOf = (sis: Sis): Tables => ({
     [...sis.results.values()].map(({ id, lineItemId, userId, score, comment, status, modified }) => [
       id,
       {
-        ...{ dateLastModified: modified, lineItemSourcedId: lineItemId, studentSourcedId: userId },
-        ...{ scoreStatus: status, score: String(score), scoreDate: modified.slice(0, 10), comment },
+        dateLastModified: modified,
+        lineItemSourcedId: lineItemId,
+        studentSourcedId: userId,
+        scoreStatus: status,
+        score: String(score),
+        scoreDate: modified.slice(0, 10),
+        comment,
       },
     ]),
   ),
@@ -105,10 +132,13 @@ const csvOf = (name: FileName, rows: Rows): string => {
 export const textsOf = (tables: Tables, modes: Modes): Texts => {
   const present = fileNames.filter((name) => modes[name] !== 'absent');
   const properties = [
-    ...['propertyName,value', 'manifest.version,1.0', 'oneroster.version,1.2'],
+    'propertyName,value',
+    'manifest.version,1.0',
+    'oneroster.version,1.2',
     ...fileNames.map((name) => `file.${name},${modes[name]}`),
     ...absent.map((name) => `file.${name},absent`),
-    ...['source.systemName,Local SIS', 'source.systemCode,local'],
+    'source.systemName,Local SIS',
+    'source.systemCode,local',
   ];
   return {
     'manifest.csv': `${properties.join('\r\n')}\r\n`,

@@ -19,14 +19,12 @@ export type Night = {
 
 const titles = ['Essay – Grenzen & Räume', 'Quiz (cells)', "Newton's laws", 'Final exam', 'Übung №1'];
 const comments = [
-  ...[
-    'A clear argument.',
-    'See me, please: "why?"',
-    'Très bien, à bientôt',
-    '',
-    '=1+1',
-    'One line\nand another',
-  ],
+  'A clear argument.',
+  'See me, please: "why?"',
+  'Très bien, à bientôt',
+  '',
+  '=1+1',
+  'One line\nand another',
 ];
 
 const share = (count: number, percent: number): number => Math.max(1, Math.round((count * percent) / 100));
@@ -187,8 +185,12 @@ export const week: readonly Night[] = [
     },
     modes: {
       ...allBulk,
-      ...{ orgs: 'absent', classes: 'absent', users: 'absent', lineItems: 'absent' },
-      ...{ enrollments: 'delta', results: 'delta' },
+      orgs: 'absent',
+      classes: 'absent',
+      users: 'absent',
+      lineItems: 'absent',
+      enrollments: 'delta',
+      results: 'delta',
     },
     end: 'accepted',
   }),

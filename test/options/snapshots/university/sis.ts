@@ -76,8 +76,12 @@ export const newSis = (students: number, random: Random) => {
     const at = people.size + 1;
     const [family, given] = [random.one(families), random.one(givens)];
     const person = {
-      ...{ id: newId('user'), family, given, isTeacher, platformId: 100_000 + at },
-      ...{ userName: `${isTeacher ? 't' : 's'}${at}.${subjects[at % 8]?.toLowerCase()}` },
+      id: newId('user'),
+      family,
+      given,
+      isTeacher,
+      platformId: 100_000 + at,
+      userName: `${isTeacher ? 't' : 's'}${at}.${subjects[at % 8]?.toLowerCase()}`,
       number: String(7_000_000 + at),
     };
     people.set(person.id, person);
@@ -129,8 +133,18 @@ export const newSis = (students: number, random: Random) => {
   const teachers = [...people.values()].filter(({ isTeacher }) => isTeacher);
 
   return {
-    ...{ people, classes, enrollments, lineItems, results, random },
-    ...{ students: learners, teachers, enrol, drop, addLineItem, grade },
+    people,
+    classes,
+    enrollments,
+    lineItems,
+    results,
+    random,
+    students: learners,
+    teachers,
+    enrol,
+    drop,
+    addLineItem,
+    grade,
     /** What holds, whatever the day. */
     current: () => [...current.values()],
   };

@@ -32,7 +32,11 @@ const importer = 'snapshot-import';
 /** Longer, and something hangs. */
 const longestMs = 1_200_000;
 const integrations = [
-  ...['enrollment-create', 'enrollment-remove', 'grade-push', 'grade-object-create', 'grade-object-update'],
+  'enrollment-create',
+  'enrollment-remove',
+  'grade-push',
+  'grade-object-create',
+  'grade-object-update',
 ];
 /** Of a busy machine nothing may be repeated for want of an answer: it would be written twice. */
 const patience = {
@@ -107,7 +111,11 @@ export const setStage = async (sis: Sis) => {
     // Accounts come from elsewhere: they are on the platform before the night.
     await controls.seed({
       users: people.map(({ platformId, userName, family, given, number }) => ({
-        ...{ userId: platformId, userName, firstName: given, lastName: family, orgDefinedId: number },
+        userId: platformId,
+        userName,
+        firstName: given,
+        lastName: family,
+        orgDefinedId: number,
       })),
     });
     const rows = people.map(({ platformId, userName, number }) => `${platformId},${userName},${number}`);
@@ -120,7 +128,9 @@ export const setStage = async (sis: Sis) => {
     roles: [{ roleId: roleIds.aide, name: 'Teaching assistant' }],
     orgUnits: [
       ...[...sis.classes.values()].map(({ platformId, code, title }) => ({
-        ...{ orgUnitId: platformId, code, name: title },
+        orgUnitId: platformId,
+        code,
+        name: title,
       })),
     ],
   });

@@ -39,9 +39,7 @@ const enrollmentsOf = (sis: Sis, { day }: Options): Truth['enrollments'] => {
     if (one === undefined || person === undefined || begin > day || end < day) continue;
     const { platformId: orgUnitId } = one;
     const { platformId, userName } = person;
-    truth.set(`${classId} ${userId}`, {
-      ...{ orgUnitId, userId: platformId, roleId: roleIds[role], as: userName },
-    });
+    truth.set(`${classId} ${userId}`, { orgUnitId, userId: platformId, roleId: roleIds[role], as: userName });
   }
   return truth;
 };

@@ -21,11 +21,20 @@ describe('the judge of the platform', () => {
   const text = (content: string) => ({ content, type: 'Text' });
   const enrollment = { orgUnitId: 10_001, userId: 100_001, roleId: 110, writes: 1 };
   const gradeObject = {
-    ...{ gradeObjectId: 1, orgUnitId: 10_001, name: 'Quiz', maxPoints: 10, gradeObjectType: 1 },
+    gradeObjectId: 1,
+    orgUnitId: 10_001,
+    name: 'Quiz',
+    maxPoints: 10,
+    gradeObjectType: 1,
   };
   const grade = {
-    ...{ gradeObjectId: 1, orgUnitId: 10_001, userId: 100_001, pointsNumerator: 0, writes: 1 },
-    ...{ comments: text('Late'), privateComments: text('') },
+    gradeObjectId: 1,
+    orgUnitId: 10_001,
+    userId: 100_001,
+    pointsNumerator: 0,
+    writes: 1,
+    comments: text('Late'),
+    privateComments: text(''),
   };
   const platform: PlatformState = {
     enrollments: [enrollment],

@@ -11,7 +11,11 @@ import type { Terminal } from '../../print/terminal.ts';
 type GivenRun = Omit<RunOptions, 'waitSeconds'> & { canaryWait: number; continueUndecided?: boolean };
 
 const runOptionsOf = ({ canary, canaryWait, rate, stopAfter, continueUndecided }: GivenRun) => ({
-  ...{ canary, waitSeconds: canaryWait, rate, stopAfter, isUndecidedContinued: continueUndecided },
+  canary,
+  waitSeconds: canaryWait,
+  rate,
+  stopAfter,
+  isUndecidedContinued: continueUndecided,
 });
 
 type GivenReplay = GivenRun &
@@ -24,7 +28,12 @@ export const replay = async (context: CommandContext, given: GivenReplay): Promi
   await context.checkAudit();
   const { plan, ended, counts } = await verbs.replay(context, {
     ...runOptionsOf(given),
-    ...{ filter, limit, dryRun, includeUncertain, probe, reason },
+    filter,
+    limit,
+    dryRun,
+    includeUncertain,
+    probe,
+    reason,
   });
   const { sent = 0, through, gone, setAside = 0, notTried = 0 } = counts ?? {};
   const left = (counts?.failed.length ?? 0) + (counts?.undeleted.length ?? 0) + setAside + notTried;
@@ -60,7 +69,11 @@ export const edit = async (
   const { ended, counts } = await verbs.edit(context, {
     filter: id === undefined ? context.filter : { id: [(await findLetter(target, id, signal)).id] },
     ...runOptionsOf({ ...given, canaryWait: wait }),
-    ...{ reason, includeUncertain, reveal, limit, isOpened: changes.length === 0 },
+    reason,
+    includeUncertain,
+    reveal,
+    limit,
+    isOpened: changes.length === 0,
     change: async (body, problem) => {
       if (opened && changes.length === 0) return inEditor(body, problem, { ...terminal, edit: opened });
       if (problem !== undefined) throw new RefusedError(problem);

@@ -138,7 +138,9 @@ const nextOf = (
   return [
     ...verbs.map((verb) => ({ command: `reconcile ${verb} ${id} --reason "…"${option}` })),
     {
-      ...{ action: '/reconcile-decision', hidden: { run, group: id }, fields: [{ reason: 'required' }] },
+      action: '/reconcile-decision',
+      hidden: { run, group: id },
+      fields: [{ reason: 'required' }],
       buttons: verbs.map((value) => ({ text: value === 'accept' ? 'Accept' : 'Send again', value })),
     },
   ];
@@ -161,8 +163,13 @@ export const runsView = (reports: readonly Report[]): View => [
 ];
 
 const tones: Partial<Record<EffectClass, string>> = {
-  ...{ same: 'good', changed: 'warn', extra: 'warn' },
-  ...{ missing: 'bad', older: 'bad', different: 'bad', unreadable: 'bad' },
+  same: 'good',
+  changed: 'warn',
+  extra: 'warn',
+  missing: 'bad',
+  older: 'bad',
+  different: 'bad',
+  unreadable: 'bad',
 };
 
 /** One small chart for each class that occurs: beside `same`, the others would be invisible. */

@@ -240,7 +240,10 @@ export const comparisonNotes = ({ report, faults, acceptedSince, unread, newer }
 
 /** The names of a write's parts for people. */
 const fieldNames: Record<string, string> = {
-  ...{ grade: 'grade', comments: 'comment', privateComments: 'private comment', whole: 'role' },
+  grade: 'grade',
+  comments: 'comment',
+  privateComments: 'private comment',
+  whole: 'role',
 };
 
 export const fieldsText = (fields: readonly string[]): string =>

@@ -43,7 +43,9 @@ export const passedView = ({ passed }: Passed): View => {
       ...passedTable(passed, [
         {
           Decide: ({ name }) => ({
-            ...{ action: '/crosswalk-accept', hidden: { userName: name }, fields: [{ reason: 'optional' }] },
+            action: '/crosswalk-accept',
+            hidden: { userName: name },
+            fields: [{ reason: 'optional' }],
             buttons: [{ text: 'Both are one person' }],
           }),
         },
@@ -55,8 +57,11 @@ export const passedView = ({ passed }: Passed): View => {
     { lead: 'If both records are one person', command: 'crosswalk accept <user name>' },
     { lead: 'If that is so of all, as after a migration', command: 'crosswalk accept --all' },
     {
-      ...{ action: '/crosswalk-accept', hidden: { all: 'yes' }, fields: [{ reason: 'optional' }] },
-      ...{ summary: 'Accept all', buttons: [{ text: `Accept ${countOf(passed.length, 'user name')}` }] },
+      action: '/crosswalk-accept',
+      hidden: { all: 'yes' },
+      fields: [{ reason: 'optional' }],
+      summary: 'Accept all',
+      buttons: [{ text: `Accept ${countOf(passed.length, 'user name')}` }],
     },
   ];
 };
@@ -67,7 +72,8 @@ export const passedNotes = (passed: readonly PassedName[]): View =>
     ? []
     : [
         {
-          ...{ tone: 'warn', to: '/crosswalk' },
+          tone: 'warn',
+          to: '/crosswalk',
           text: `${countOf(passed.length, 'user name has', 'user names have')} passed to another record of the SIS, and the crosswalk still gives the former account, for ${ageOf(Math.min(...passed.map(({ sinceMs }) => sinceMs)))}: ${rowsText(passed)} wait`,
         },
         { command: 'crosswalk moved' },

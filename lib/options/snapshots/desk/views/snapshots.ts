@@ -189,7 +189,8 @@ export const troubledImportView = (troubled: TroubledImport): readonly [Note, ..
   const because = why === undefined ? '' : `: ${plain(why)}`;
   return [
     {
-      ...{ tone: 'bad', to: id === undefined ? '/snapshots' : `/snapshots/${encodeURIComponent(id)}` },
+      tone: 'bad',
+      to: id === undefined ? '/snapshots' : `/snapshots/${encodeURIComponent(id)}`,
       text: isEnd
         ? `The end of ${plain(feedOf(troubled))}, begun ${ageOf(Date.parse(putAt))} ago, ${what}${because}`
         : `The import of ${plain(key)}${version}, put ${ageOf(Date.parse(putAt))} ago, ${what}${because}`,
@@ -227,7 +228,8 @@ export const quietFeedsView = (feeds: readonly QuietFeed[]): View => {
       const command = endCommand(name);
       return [
         {
-          ...{ tone: heldBack > 0 ? 'warn' : 'plain', to: '/snapshots' },
+          tone: heldBack > 0 ? 'warn' : 'plain',
+          to: '/snapshots',
           text: `${which} came ${came} ago, ${since}. ${holds}, until ${one ? 'it comes again or is' : 'they are'} ended by \`${command}\``,
         },
       ];
@@ -427,7 +429,10 @@ const nextOf = ({ id, state, of, counts, removals }: SnapshotRecord): View => {
     { lead: 'Next', command: `snapshots approve ${id}` },
     { lead: '  or', command: `snapshots reject ${id} --reason "…"` },
     {
-      ...{ action: '/snapshot-decision', hidden: { id }, fields: [{ reason: 'required' }], isMain: true },
+      action: '/snapshot-decision',
+      hidden: { id },
+      fields: [{ reason: 'required' }],
+      isMain: true,
       buttons: decisionButtons({ of, removed: counts.removed, removals }),
     },
   ];

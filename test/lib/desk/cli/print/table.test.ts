@@ -51,7 +51,10 @@ describe('a table', () => {
       { width: 16 },
     );
     expect(lines.slice(1, 5)).toEqual([
-      ...['…EditGrades', '…ViewPrivateCom…', '…ViewPrivateFil…', '404 Grade objec…'],
+      '…EditGrades',
+      '…ViewPrivateCom…',
+      '…ViewPrivateFil…',
+      '404 Grade objec…',
     ]);
     expect(lines.slice(6)).toEqual(lines.slice(1, 6));
   });
@@ -61,10 +64,21 @@ describe('a table', () => {
       title,
       right: true,
     })),
-    ...[{ title: 'Function' }, { title: 'Kind' }, { title: 'Cause' }, { title: 'What failed', whole: true }],
+    { title: 'Function' },
+    { title: 'Kind' },
+    { title: 'Cause' },
+    { title: 'What failed', whole: true },
   ];
   const outcome = [
-    ...['1,204', '1,000', '101', '1', '2', '100', 'user-attributes-update', 'missing-permission', '0a1b2c3d'],
+    '1,204',
+    '1,000',
+    '101',
+    '1',
+    '2',
+    '100',
+    'user-attributes-update',
+    'missing-permission',
+    '0a1b2c3d',
     '403 Not authorized for [ orgUnitId: 2001, securityVariableName: EditGrades ] of the signing user',
   ];
 

@@ -47,7 +47,8 @@ test('what is first can have the focus, and a small screen leaves out what is no
   const html = htmlOf([{ title: 'First', isFirst: true, part: [table('Queues', [1], all)] }]);
   expect(html).toContain('<section class="first" tabindex="-1">');
   expect([...html.matchAll(/data-title="(\w+)" data-nothing/g)].map(([, title]) => title)).toEqual([
-    ...['Waits', 'Oldest'],
+    'Waits',
+    'Oldest',
   ]);
 });
 

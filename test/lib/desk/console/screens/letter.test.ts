@@ -14,7 +14,11 @@ test('the address of a letter that was dealt with shows what became of it, and w
   await discardLetters(
     { ...office.target, who: 'jane' },
     {
-      ...{ filter: { id: [one] }, reason: 'on paper', dryRun: false, audit: office.audit, signal: never },
+      filter: { id: [one] },
+      reason: 'on paper',
+      dryRun: false,
+      audit: office.audit,
+      signal: never,
       confirm: async () => true,
     },
   );
@@ -39,8 +43,12 @@ test('what was discarded is listed with who did it, why, and how many letters it
   const target = { ...office.target, who: 'jane' };
   const ids = await office.park([{}, {}]);
   await discardLetters(target, {
-    ...{ filter: { id: ids }, reason: 'on paper', dryRun: false, signal: never },
-    ...{ audit: createAudit(target, () => {}), confirm: async () => true },
+    filter: { id: ids },
+    reason: 'on paper',
+    dryRun: false,
+    signal: never,
+    audit: createAudit(target, () => {}),
+    confirm: async () => true,
   });
   const [one = ''] = await office.park([{}]);
   await editAt({ target, audit: createAudit(target, () => {}) }, { filter: { id: [one] } });
@@ -125,7 +133,8 @@ test('a check that fails asks again in the form, with what was typed, and the ma
   const answer = (page: string, fields: Record<string, string>) =>
     ours.post(`${run}/answer`, {
       question: /name="question" value="([^"]+)"/.exec(page)?.[1] ?? '',
-      ...{ answer: 'yes', ...fields },
+      answer: 'yes',
+      ...fields,
     });
   const again = await asked('Check again');
   expect(fieldIn(again, 'grade.type')).toContain('class="problem"');

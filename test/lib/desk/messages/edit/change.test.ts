@@ -115,13 +115,11 @@ describe('the difference', () => {
 
 describe('of an event in an envelope', () => {
   const event = {
-    ...{
-      specversion: '1.0',
-      id: 'e-1',
-      source: '/sis',
-      type: 'sis.grade-push.v1',
-      time: '2026-01-01T00:00:00Z',
-    },
+    specversion: '1.0',
+    id: 'e-1',
+    source: '/sis',
+    type: 'sis.grade-push.v1',
+    time: '2026-01-01T00:00:00Z',
     data: { grade: { points: 12 }, comments: 'Dear Ann Lee' },
   };
   const seven = { ...event, data: { ...event.data, grade: { points: 7 } } };

@@ -9,12 +9,10 @@ const offices = officesForTests();
 /** It waits for what comes of the message as long as a busy machine takes, unless nothing is to come. */
 const edit = (office: Office, id: string, options: Parameters<typeof editAt>[1] = {}) =>
   editAt(office, {
-    ...{
-      filter: { id: [id] },
-      reason: 'points above the maximum',
-      reveal: true,
-      waitSeconds: waitLimitMs / 1_000,
-    },
+    filter: { id: [id] },
+    reason: 'points above the maximum',
+    reveal: true,
+    waitSeconds: waitLimitMs / 1_000,
     ...options,
   });
 
@@ -41,7 +39,11 @@ describe('an edited message', () => {
       left: 0,
       deeds: [
         {
-          ...{ what: 'edited', by: 'a test', letter: id, kind: 'rejected', original },
+          what: 'edited',
+          by: 'a test',
+          letter: id,
+          kind: 'rejected',
+          original,
           at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
           why: 'points above the maximum',
         },
@@ -163,7 +165,9 @@ describe('many letters at once', () => {
     });
     await worker.stop();
     expect(plan).toMatchObject({
-      ...{ letters: 14, unchanged: 1, refused: [{ problem: expect.stringContaining('is missing') }] },
+      letters: 14,
+      unchanged: 1,
+      refused: [{ problem: expect.stringContaining('is missing') }],
       fields: { 'data.grade.points': 14, 'data.grade.type': 14 },
     });
     expect(counts).toMatchObject({ sent: 14, through: 14 });

@@ -23,9 +23,14 @@ test('nothing but an original is read, whatever address a message names', async 
   const secret = JSON.stringify({ body: 'secret', attributes: {}, source: '' });
   const missing = { missing: expect.stringContaining('is not among the originals') };
   for (const key of [
-    ...['letters/grade-push/one.jsonl', 'audit/2026/01/31/one.jsonl', 'edited/one.jsonl'],
-    ...['edited/2026-01-31/deep/one.jsonl', 'edited/2026-01-31/one.json', 'edited/2026-01-31/../one.jsonl'],
-    ...['edited/2026-01-31/one.jsonl?versionId=1', 'edited/2026-1-31/one.jsonl'],
+    'letters/grade-push/one.jsonl',
+    'audit/2026/01/31/one.jsonl',
+    'edited/one.jsonl',
+    'edited/2026-01-31/deep/one.jsonl',
+    'edited/2026-01-31/one.json',
+    'edited/2026-01-31/../one.jsonl',
+    'edited/2026-01-31/one.jsonl?versionId=1',
+    'edited/2026-1-31/one.jsonl',
   ]) {
     const address = `s3://${office.bucket}/${key}`;
     if (/^[\w/.-]+$/.test(key) && !key.includes('..')) await put(office, key, secret);

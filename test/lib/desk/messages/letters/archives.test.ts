@@ -27,7 +27,10 @@ test('each discard and each edit is listed once, the newest first, with its size
   await put('audit/2026/01/31/none.json');
   const archives = await listArchives(target, { sinceMs: Date.now() - hourMs, signal: never });
   const archive = (what: Archive['what'], files: number) => ({
-    ...{ what, files, address: expect.any(String), bytes: expect.any(Number) },
+    what,
+    files,
+    address: expect.any(String),
+    bytes: expect.any(Number),
     at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     command: expect.stringMatching(/^[0-9a-f]{8}$/),
   });
@@ -55,7 +58,9 @@ test('a discard of many files stays in the list beside many edits, and is restor
   const input = objectInput(address, target);
   const { imported } = await importLetters(target, {
     file: 'letters.jsonl',
-    ...{ lines: () => linesOf(input ?? expect.fail(address)), audit: office.audit, signal: never },
+    lines: () => linesOf(input ?? expect.fail(address)),
+    audit: office.audit,
+    signal: never,
     dryRun: false,
   });
   expect(imported).toBe(101);

@@ -143,8 +143,11 @@ const commands: Record<string, Command> = {
 };
 
 const key = (userId: number) => ({
-  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
-  ...{ userId: String(userId), userKey: `local-key-${userId}` },
+  type: 'id-key',
+  appId: 'local-app',
+  appKey: 'local-app-key',
+  userId: String(userId),
+  userKey: `local-key-${userId}`,
 });
 
 /** Hands what was sent to the functions, copies and all, and waits until they are through with it. */

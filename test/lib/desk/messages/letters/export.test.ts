@@ -13,7 +13,10 @@ describe('an export', () => {
     expect(lines.map((line) => JSON.parse(line).kind)).toEqual(['rejected', 'rejected']);
     expect(await office.take(office.deadLetters.url)).toHaveLength(3);
     expect(office.audited.at(-1)).toMatchObject({
-      ...{ command: 'letters export', reason: 'a test', counts: { exported: 2 }, file: 'letters.jsonl' },
+      command: 'letters export',
+      reason: 'a test',
+      counts: { exported: 2 },
+      file: 'letters.jsonl',
     });
   });
 

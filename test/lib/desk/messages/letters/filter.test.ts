@@ -12,7 +12,10 @@ const hourMs = 3_600_000;
 /** As the lists tell of it. */
 const letter = async (body = eventBody('grade-push', {}, { id: 'event-1' })): Promise<DeskRecord> => {
   const { MessageBody: Body, MessageAttributes } = sqsMessageOf({
-    ...{ body, source: 'arn:aws:sqs:eu-west-1:1:sis-relay-test-grade-push', replays: 3, attributes: {} },
+    body,
+    source: 'arn:aws:sqs:eu-west-1:1:sis-relay-test-grade-push',
+    replays: 3,
+    attributes: {},
     failure: { ...failureOf(), detail: 'Grade object not found' },
   });
   const SentTimestamp = String(Date.now() - 2 * hourMs);

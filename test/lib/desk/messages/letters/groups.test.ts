@@ -83,11 +83,10 @@ test('a cause names the thing that all its letters are about, and counts what th
 test('a refused credential is one cause, by the secret that is to be changed, with or without an answer', async () => {
   const office = await offices.open();
   const failure = (secret: string, answer: object = {}) => ({
-    ...{
-      kind: 'credentials' as const,
-      message: `The platform refuses the credential in the secret ${secret}`,
-    },
-    ...{ remedy: `Put a valid credential into the secret ${secret}.`, ...answer },
+    kind: 'credentials' as const,
+    message: `The platform refuses the credential in the secret ${secret}`,
+    remedy: `Put a valid credential into the secret ${secret}.`,
+    ...answer,
   });
   await office.park([
     { failure: failure('relay/service', { status: 403, title: 'Forbidden', detail: 'Invalid token' }) },
@@ -99,11 +98,14 @@ test('a refused credential is one cause, by the secret that is to be changed, wi
   const { groups } = await groupLetters(office.target, {}, { signal: never });
   expect(groups).toMatchObject([
     {
-      ...{ letters: 3, remedy: 'Put a valid credential into the secret relay/users/<id>.' },
+      letters: 3,
+      remedy: 'Put a valid credential into the secret relay/users/<id>.',
       grants: expect.arrayContaining(['relay/users/301', 'relay/users/302']),
     },
     {
-      ...{ letters: 2, words: [], remedy: 'Put a valid credential into the secret relay/service.' },
+      letters: 2,
+      words: [],
+      remedy: 'Put a valid credential into the secret relay/service.',
       error: 'The platform refuses the credential in the secret relay/service',
     },
   ]);

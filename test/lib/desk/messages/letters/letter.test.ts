@@ -19,7 +19,10 @@ const read = createLetterReader(target);
 const arn = 'arn:aws:sqs:eu-west-1:123456789012:sis-relay-test-grade-push';
 const parked = (failure: object | null = failureOf(), source = arn): Message => {
   const { MessageBody: Body, MessageAttributes } = sqsMessageOf({
-    ...{ body: '{}', source, replays: 2, attributes: {} },
+    body: '{}',
+    source,
+    replays: 2,
+    attributes: {},
     failure: failure as ReturnType<typeof failureOf>,
   });
   return { MessageId: 'an-id', Body, MessageAttributes, Attributes: { SentTimestamp: '1770000000000' } };
@@ -60,13 +63,20 @@ describe('what a letter is', () => {
     const text = (StringValue: string) => ({ DataType: 'String', StringValue });
     const failure = { ...failureOf(), kind: 'uncertain', remedy: 'Replay it all.' };
     const forged = {
-      ...{ failure: text(JSON.stringify(failure)), kind: text('uncertain'), trace: text('t') },
-      ...{ source: text(`${arn}-of-another`), whole: text('s3://a-bucket/letters/grade-push/0.jsonl') },
+      failure: text(JSON.stringify(failure)),
+      kind: text('uncertain'),
+      trace: text('t'),
+      source: text(`${arn}-of-another`),
+      whole: text('s3://a-bucket/letters/grade-push/0.jsonl'),
     };
     const moved = { Body: '{}', MessageAttributes: forged, Attributes: { DeadLetterQueueSourceArn: arn } };
     const letter = await read(moved);
     expect(letter).toMatchObject({
-      ...{ kind: 'redriven', function: 'grade-push', source: arn, failure: null, missing: undefined },
+      kind: 'redriven',
+      function: 'grade-push',
+      source: arn,
+      failure: null,
+      missing: undefined,
       error: expect.stringContaining('SQS moved it itself'),
       remedy: expect.stringContaining('log'),
     });
@@ -78,7 +88,9 @@ describe('what a letter is', () => {
     // Out of a file it comes without SQS’ word for it.
     const { body, attributes } = letterIn(letterLine(letter));
     expect(await read({ Body: body, MessageAttributes: attributes })).toMatchObject({
-      ...{ kind: 'no-details', source: arn, failure: null },
+      kind: 'no-details',
+      source: arn,
+      failure: null,
     });
   });
 

@@ -55,10 +55,21 @@ test('letters are listed oldest first, no more than were asked for, without thei
   expect(letters.map(({ id }) => id)).toEqual(ids.slice(0, 3));
   expect(matching).toBe(5);
   expect(letters[0]).toEqual({
-    ...{ id: ids[0], sentMs: expect.any(Number), function: 'grade-push', kind: 'rejected', status: 404 },
-    ...{ error: '404 Not Found', words: 'no ••• here', remedy: expect.any(String), replays: 1, attempts: 1 },
-    ...{ eventId: 'event-1', resource: 'grade/2001/5001/301' },
-    ...{ user: '301', orgUnit: '2001', thing: 'grade object 5001' },
+    id: ids[0],
+    sentMs: expect.any(Number),
+    function: 'grade-push',
+    kind: 'rejected',
+    status: 404,
+    error: '404 Not Found',
+    words: 'no ••• here',
+    remedy: expect.any(String),
+    replays: 1,
+    attempts: 1,
+    eventId: 'event-1',
+    resource: 'grade/2001/5001/301',
+    user: '301',
+    orgUnit: '2001',
+    thing: 'grade object 5001',
   });
 });
 
@@ -68,7 +79,9 @@ describe('letters of one cause', () => {
   test('are those of its group and no others', async () => {
     const office = await offices.open();
     const ids = await office.park([
-      ...[saying('User not found'), saying('Role not found'), saying('User not found')],
+      saying('User not found'),
+      saying('Role not found'),
+      saying('User not found'),
       saying('User not found', { function: 'enrollment-create' }),
     ]);
     const { groups } = await groupLetters(office.target, {}, { signal: never });

@@ -42,7 +42,11 @@ const brokenRoute = JSON.stringify({ 'create-enrollment': { path: '/enrollments/
 const parkAtOnce = { WAIT_LONGEST_HOURS: '0.0000001' };
 
 const key = (userId: number | string, userKey = `local-key-${userId}`) => ({
-  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key', userId: String(userId), userKey },
+  type: 'id-key',
+  appId: 'local-app',
+  appKey: 'local-app-key',
+  userId: String(userId),
+  userKey,
 });
 
 /** What a message waits for is not gone before a person has acted. */
@@ -177,7 +181,11 @@ export const mondayOffice = (each: number, causes: readonly Cause[] = kinds) => 
   };
 
   return {
-    ...{ office, attempts, usersOf, grade, waiting },
+    office,
+    attempts,
+    usersOf,
+    grade,
+    waiting,
     unrecorded: (): number => unrecorded,
     /** Has the weekend happen. */
     befall: async (): Promise<void> => {

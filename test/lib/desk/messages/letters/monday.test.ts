@@ -91,8 +91,14 @@ test(`an operator’s Monday: ${each * kinds.length} letters of ten kinds are se
   expect(main.result, JSON.stringify(main.result?.counts?.cameBackAs)).toMatchObject({
     ended: 'done',
     counts: {
-      ...{ sent: 8 * each, through: 8 * each, stillInvalid: 0 },
-      ...{ failed: [], undeleted: [], setAside: 0, notTried: 0, gone: 0 },
+      sent: 8 * each,
+      through: 8 * each,
+      stillInvalid: 0,
+      failed: [],
+      undeleted: [],
+      setAside: 0,
+      notTried: 0,
+      gone: 0,
     },
   });
 

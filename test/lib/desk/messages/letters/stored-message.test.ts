@@ -25,11 +25,16 @@ const parkWhole = async (office: Office, body: string, name = 'grade-push'): Pro
   });
   const before = new Set((await office.objects('letters/')).keys());
   await createQueues({
-    ...{ sqs, queueUrl: '', warn: () => undefined },
+    sqs,
+    queueUrl: '',
+    warn: () => undefined,
     deadLetterQueueUrl: await deadLetterQueueUrl(),
     keepWhole: createLetterStore({ s3, bucket: office.bucket }),
   }).park({
-    ...{ body, source: office.queueOf(name).arn, replays: 1, attributes: { trace } },
+    body,
+    source: office.queueOf(name).arn,
+    replays: 1,
+    attributes: { trace },
     failure: { ...failureOf(name), detail },
   });
   const after = [...(await office.objects('letters/')).keys()];
@@ -63,7 +68,8 @@ describe('a letter that says where its message lies', () => {
     expect(groups).toMatchObject([{ letters: 1, words: ['••• has no grade object 5001'] }]);
     const { target, audit } = office;
     expect(await showLetter(target, { id: 'event-1', reveal: true, audit, signal: never })).toMatchObject({
-      ...{ message: JSON.parse(body), attributes: { trace: 't' } },
+      message: JSON.parse(body),
+      attributes: { trace: 't' },
     });
   });
 
@@ -151,7 +157,9 @@ describe('a letter whose message is not where it should be', () => {
     const listed = await lettersOf(target);
     expect(listed.map(({ kind }) => kind).sort()).toEqual(['rejected', 'unreadable']);
     expect(listed.find(({ kind }) => kind === 'unreadable')).toMatchObject({
-      ...{ eventId: 'event-3', words: undefined, status: 404 },
+      eventId: 'event-3',
+      words: undefined,
+      status: 404,
       error: expect.stringMatching(why),
       remedy: expect.stringContaining(address),
     });
@@ -191,16 +199,23 @@ describe('a letter whose message is not where it should be', () => {
     const body = eventBody('grade-push', {}, { id: 'event-4', extension: '€'.repeat(400_000) });
     const { sqs, deadLetterQueueUrl } = office.target;
     const queues = createQueues({
-      ...{ sqs, queueUrl: '', warn: () => undefined },
+      sqs,
+      queueUrl: '',
+      warn: () => undefined,
       deadLetterQueueUrl: await deadLetterQueueUrl(),
     });
     await queues.park({
-      ...{ body, source: office.queueOf('grade-push').arn, replays: 0, attributes: {} },
+      body,
+      source: office.queueOf('grade-push').arn,
+      replays: 0,
+      attributes: {},
       failure: failureOf(),
     });
     expect(await lettersOf(office.target)).toMatchObject([
       {
-        ...{ kind: 'unreadable', eventId: 'event-4', status: 404 },
+        kind: 'unreadable',
+        eventId: 'event-4',
+        status: 404,
         error: expect.stringContaining('it was not kept'),
         remedy: expect.stringContaining('Have its producer send it again'),
       },

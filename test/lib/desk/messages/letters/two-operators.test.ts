@@ -75,14 +75,19 @@ test(`${letters} letters of ten kinds, two operators at once, killed at random: 
   });
   for (const at of all.filter((each) => nameOf(each) === 'submission-upload'))
     await controls.secret(`${description.secrets.userPrefix}${userOf(at)}`, {
-      ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
-      ...{ userId: String(userOf(at)), userKey: `local-key-${userOf(at)}` },
+      type: 'id-key',
+      appId: 'local-app',
+      appKey: 'local-app-key',
+      userId: String(userOf(at)),
+      userKey: `local-key-${userOf(at)}`,
     });
   const parked = all.map((at) => {
     const name = nameOf(at);
     const texts = name === 'grade-push' ? { comments: '', privateComments: '' } : {};
     const { MessageBody: body, MessageAttributes: attributes } = sqsMessageOf({
-      ...{ body: eventBody(name, { userId: userOf(at), ...texts }), replays: 0, attributes: {} },
+      body: eventBody(name, { userId: userOf(at), ...texts }),
+      replays: 0,
+      attributes: {},
       source: `arn:aws:sqs:us-east-1:000000000000:sis-relay-local-${name}`,
       failure: failureOf(name, kinds[at % kinds.length]),
     });

@@ -46,7 +46,9 @@ describe(`a letter whose message is nested ${levels} levels deep`, () => {
       const { letters: listed } = documentIn<Listed>((await relay('letters list --json')).out);
       expect(listed.map(({ kind }) => kind).sort()).toEqual(['rejected', 'unavailable', 'unreadable']);
       expect(listed.find(({ kind }) => kind === 'unreadable')).toMatchObject({
-        ...{ error: 'its message is nested deeper than 64 levels', eventId: 'deep-event', status: 404 },
+        error: 'its message is nested deeper than 64 levels',
+        eventId: 'deep-event',
+        status: 404,
       });
       expect((await relay('letters groups')).out).toMatch(/1 {2}grade-push {2}unreadable/);
       expect((await relay('status')).out).toMatch(/1 {2}unreadable/);

@@ -39,15 +39,13 @@ const publish = async (
   options: Partial<Parameters<typeof publishMessages>[1]> = {},
 ) =>
   publishMessages(office.target, {
-    ...{
-      input: await openInput(file, Readable.from([])),
-      integrations,
-      dryRun: false,
-      validOnly: false,
-      bulk: false,
-      audit: office.audit,
-      signal: never,
-    },
+    input: await openInput(file, Readable.from([])),
+    integrations,
+    dryRun: false,
+    validOnly: false,
+    bulk: false,
+    audit: office.audit,
+    signal: never,
     ...options,
   });
 const sentTo = async (office: Office, name = 'grade-push') =>
@@ -112,7 +110,9 @@ describe('a file of JSON', () => {
       messages: [
         { line: 1, function: 'grade-push', eventId: JSON.parse(one).id, messageId: await idOf('grade-push') },
         {
-          ...{ line: 3, function: 'enrollment-create', eventId: JSON.parse(other).id },
+          line: 3,
+          function: 'enrollment-create',
+          eventId: JSON.parse(other).id,
           messageId: await idOf('enrollment-create'),
         },
       ],
@@ -200,7 +200,9 @@ describe('a table', () => {
     const { id } = JSON.parse(one);
     expect(first).toEqual({
       ...JSON.parse(one),
-      ...{ id: expect.stringMatching(`^${id}-\\d`), time: expect.any(String), sequence: '1' },
+      id: expect.stringMatching(`^${id}-\\d`),
+      time: expect.any(String),
+      sequence: '1',
     });
     expect(second).toMatchObject({ data: { comments: 'b' }, time: first.time, sequence: '2' });
     expect(first.time >= before).toBe(true);
@@ -261,8 +263,13 @@ describe('a table', () => {
   test('has its lines counted as an editor counts them: empty ones too, those within a cell, and of any ending', async () => {
     const office = await offices.open();
     const rows = [
-      ...['', '2001,5001,303,numeric,1,,"two\r\nlines"', '', ',,,,,,'],
-      ...['2001,5001,303,numeric,1,,Well done\n2001,5001,x,numeric,1,,', '', '2001'],
+      '',
+      '2001,5001,303,numeric,1,,"two\r\nlines"',
+      '',
+      ',,,,,,',
+      '2001,5001,303,numeric,1,,Well done\n2001,5001,x,numeric,1,,',
+      '',
+      '2001',
     ];
     const { problems } = await publish(office, fileOf([grades, ...rows, ''].join('\r\n'), '.csv'), {
       function: 'grade-push',
@@ -375,7 +382,8 @@ describe('by an operator whose clock is wrong', () => {
     const { target } = office;
     const there = (queueUrl = '') => queueUrl.replace(offices.url(), url);
     return {
-      ...{ ...target, sqs: async () => sqs },
+      ...target,
+      sqs: async () => sqs,
       deadLetterQueueUrl: async () => there(await target.deadLetterQueueUrl()),
       queueUrlOf: async (name: string) => there(await target.queueUrlOf(name)),
     };
@@ -441,7 +449,9 @@ describe('nothing is sent', () => {
     });
     expect(await sentTo(office)).toHaveLength(1);
     expect(office.audited.at(-1)).toMatchObject({
-      ...{ command: 'publish', filter: { function: ['grade-push'] }, counts: { sent: 1, failed: 0 } },
+      command: 'publish',
+      filter: { function: ['grade-push'] },
+      counts: { sent: 1, failed: 0 },
       file: expect.stringMatching(/^[^/]+\.jsonl$/),
     });
   });
@@ -507,14 +517,20 @@ test('messages that SQS does not take are told by their line', async () => {
 
 describe('a table with columns of its own', () => {
   const enroll = {
-    ...{ function: 'enrollment-create', when: { STATUS: ['active'] }, time: 'CHANGED' },
+    function: 'enrollment-create',
+    when: { STATUS: ['active'] },
+    time: 'CHANGED',
     data: { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { from: 'ROLE', values: { S: 110 } } },
   };
   const mark = {
-    ...{ function: 'grade-push', when: { GRADED: ['yes'] } },
+    function: 'grade-push',
+    when: { GRADED: ['yes'] },
     data: {
-      ...{ orgUnitCode: 'COURSE', userName: 'LOGIN', gradeObjectName: { value: 'Start' } },
-      ...{ 'grade.type': { value: 'numeric' }, 'grade.points': 'POINTS' },
+      orgUnitCode: 'COURSE',
+      userName: 'LOGIN',
+      gradeObjectName: { value: 'Start' },
+      'grade.type': { value: 'numeric' },
+      'grade.points': 'POINTS',
     },
   };
   const mappingOf = (...messages: object[]) =>
@@ -533,13 +549,19 @@ describe('a table with columns of its own', () => {
     expect(await publish(office, file, { mapping, dryRun: true })).toMatchObject({ valid: 3, sent: 0 });
     const published = await publish(office, file, { mapping });
     expect(published).toMatchObject({
-      ...{ valid: 3, invalid: 0, skipped: 1, sent: 3, problems: [] },
+      valid: 3,
+      invalid: 0,
+      skipped: 1,
+      sent: 3,
+      problems: [],
       functions: { 'enrollment-create': 2, 'grade-push': 1 },
     });
     const enrolled = await sentTo(office, 'enrollment-create');
     expect(enrolled).toMatchObject([
       {
-        ...{ type: 'sis.enrollment-create.v1', time: '2026-11-20T08:00:00Z', sequence: '2' },
+        type: 'sis.enrollment-create.v1',
+        time: '2026-11-20T08:00:00Z',
+        sequence: '2',
         data: { orgUnitCode: 'MATH-101', userName: '007', roleId: 110 },
       },
       { sequence: '4', data: { userName: 'bob' } },

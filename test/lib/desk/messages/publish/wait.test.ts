@@ -28,7 +28,10 @@ test('publish --wait tells of each message what became of it', async () => {
   expect(first.out).toMatch(/\n1 done\.\n$/);
 
   const bodies = [
-    ...[done, grade(502), grade(502, { gradeObjectId: 5999 }), grade(503)],
+    done,
+    grade(502),
+    grade(502, { gradeObjectId: 5999 }),
+    grade(503),
     // Its queue has no function here.
     eventBody('enrollment-create', { userId: 504, roleId: 110 }),
   ];

@@ -12,7 +12,10 @@ const audit = { begin: async () => ({ id: '0a1b2c3d', end: async () => {} }) };
 
 const park = async (name: string, failure: Partial<LetterFailure>, data: object = {}) => {
   const letter = sqsMessageOf({
-    ...{ body: eventBody(name, data), source: arnOf(name), replays: 0, attributes: {} },
+    body: eventBody(name, data),
+    source: arnOf(name),
+    replays: 0,
+    attributes: {},
     failure: { ...failureOf(name, failure.kind), ...failure },
   });
   const { sqs, description } = office.stack();

@@ -134,7 +134,8 @@ describe('the plan', () => {
     expect({ ended, counts }).toEqual({ ended: 'planned', counts: undefined });
     expect(plan).toMatchObject({
       matching: 7,
-      ...{ listed: 7, queued: 7 },
+      listed: 7,
+      queued: 7,
       send: [{ function: 'grade-push', kind: 'rejected', letters: 3 }],
       uncertain: [
         { kind: 'uncertain', letters: 2 },
@@ -265,7 +266,11 @@ describe('the canary', () => {
     expect({ ended, counts }).toMatchObject({
       ended: 'done',
       counts: {
-        ...{ sent: 11, through: 10, cameBack: 1, setAside: 9, notTried: 0 },
+        sent: 11,
+        through: 10,
+        cameBack: 1,
+        setAside: 9,
+        notTried: 0,
         byCause: [
           { error: '404 Mended', sent: 10, through: 10 },
           { error: '404 Broken', sent: 1, cameBack: 1, setAside: 9 },
@@ -525,8 +530,17 @@ test('who replayed which letters, why, and with which counts is in the audit log
       audit: 'end',
       ...entry,
       counts: {
-        ...{ sent: 3, through: 0, cameBack: 0, waits: 0, unknown: 3, setAside: 0, notTried: 0 },
-        ...{ gone: 0, stillInvalid: 0, failed: 0, undeleted: 0 },
+        sent: 3,
+        through: 0,
+        cameBack: 0,
+        waits: 0,
+        unknown: 3,
+        setAside: 0,
+        notTried: 0,
+        gone: 0,
+        stillInvalid: 0,
+        failed: 0,
+        undeleted: 0,
       },
     },
   ]);

@@ -58,8 +58,14 @@ const lines = (): string[] => {
   observe.message({ ...report, messageId: safe`one`, eventId: safe`event-1`, outcome: 'done' });
   observe.message({ ...report, messageId: safe`two`, eventId: safe`event-2`, outcome: 'done' });
   observe.message({
-    ...{ ...report, messageId: safe`three`, outcome: 'waiting', kind: 'unavailable', status: 503 },
-    ...{ reason: safe`The platform answered with 503`, operation: safe`PUT /grades`, waitSeconds: 30 },
+    ...report,
+    messageId: safe`three`,
+    outcome: 'waiting',
+    kind: 'unavailable',
+    status: 503,
+    reason: safe`The platform answered with 503`,
+    operation: safe`PUT /grades`,
+    waitSeconds: 30,
   });
   observe.warn(safe`what became of it could not be written`, {
     messageId: safe`three`,
@@ -75,8 +81,16 @@ test('of a line that several messages share each is told its own part', async ()
   expect(isWhole).toBe(true);
   expect(events).toEqual([
     expect.objectContaining({
-      ...{ what: 'attempt', message: 'two', eventId: 'event-2', function: 'grade-push', outcome: 'done' },
-      ...{ status: 200, attempts: 1, requests: 2, durationMs: 5, at: expect.stringMatching(/Z$/) },
+      what: 'attempt',
+      message: 'two',
+      eventId: 'event-2',
+      function: 'grade-push',
+      outcome: 'done',
+      status: 200,
+      attempts: 1,
+      requests: 2,
+      durationMs: 5,
+      at: expect.stringMatching(/Z$/),
     }),
   ]);
 });

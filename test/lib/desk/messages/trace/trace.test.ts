@@ -65,7 +65,10 @@ describe('a letter', () => {
     expect(found.events).toMatchObject([
       { what: 'received', message: first, function: 'grade-push', replays: 0 },
       {
-        ...{ what: 'letter', message: first, kind: 'rejected', status: 404 },
+        what: 'letter',
+        message: first,
+        kind: 'rejected',
+        status: 404,
         operation: expect.stringMatching(/^PUT .*\/values\/802$/),
       },
     ]);

@@ -52,8 +52,11 @@ const park = async (name: string, bodies: string[]): Promise<void> => {
   await lettersAre(visible + bodies.length);
 };
 const key = (userId: number) => ({
-  ...{ type: 'id-key', appId: 'local-app', appKey: 'local-app-key' },
-  ...{ userId: String(userId), userKey: `local-key-${userId}` },
+  type: 'id-key',
+  appId: 'local-app',
+  appKey: 'local-app-key',
+  userId: String(userId),
+  userKey: `local-key-${userId}`,
 });
 const submissionOf = (userId: number, more: object = {}) =>
   eventBody('submission-upload', { userId, ...more });
@@ -131,12 +134,19 @@ test('each letter is told apart, with whom it is about and why, and nothing is c
   expect(byUser(document)).toEqual({
     ...Object.fromEntries(taken.map((userId) => [userId, 'found'])),
     ...Object.fromEntries(lost.map((userId) => [userId, 'absent'])),
-    ...{ [ambiguous]: 'unclear', [refused]: 'unclear' },
-    ...{ 'grade-object-create': 'absent', 'news-item-create': 'unclear' },
+    [ambiguous]: 'unclear',
+    [refused]: 'unclear',
+    'grade-object-create': 'absent',
+    'news-item-create': 'unclear',
   });
   expect(letters.find(({ user }) => user === '401')).toEqual({
-    ...{ id: expect.any(String), eventId: expect.any(String), function: 'submission-upload' },
-    ...{ user: '401', orgUnit: '2001', thing: 'folder 7001', found: 'found' },
+    id: expect.any(String),
+    eventId: expect.any(String),
+    function: 'submission-upload',
+    user: '401',
+    orgUnit: '2001',
+    thing: 'folder 7001',
+    found: 'found',
   });
   const whyOf = (wanted: (letter: (typeof letters)[number]) => boolean) => letters.find(wanted)?.why;
   expect(whyOf(({ user }) => user === String(ambiguous))).toContain(
@@ -164,7 +174,8 @@ test('what stays unclear is revealed together, for one reason', async () => {
   });
   const { commands } = await readAuditLog(office.target(), { sinceMs: 0, signal: never });
   expect(commands.find(({ command }) => command === 'letters show --reveal')).toMatchObject({
-    ...{ why: 'a look at the platform', counts: { revealed: 3 } },
+    why: 'a look at the platform',
+    counts: { revealed: 3 },
   });
 });
 

@@ -15,7 +15,8 @@ const settings = { WAIT_MINIMUM_SECONDS: '600', WAIT_MAXIMUM_SECONDS: '900' };
 const lines: string[] = [];
 const time = passingTime();
 const office = localOffice({
-  ...{ inProcess: ['grade-push', 'submission-upload'], settings },
+  inProcess: ['grade-push', 'submission-upload'],
+  settings,
   onLog: (name, line) => void lines.push(`${name} ${line}`),
 });
 const log = join(office.folder, 'functions.log');
@@ -71,8 +72,15 @@ test('what waits is listed by cause, with since when, how often tried and the ne
     expect(remedy).not.toBe('');
   }
   expect(messages.find(({ id }) => id === grades[3])).toMatchObject({
-    ...{ function: 'grade-push', kind: 'credentials', next: 'later', attempts: 1, replays: 0 },
-    ...{ eventId: 'event-3', user: '803', orgUnit: '2001', thing: 'grade object 5001' },
+    function: 'grade-push',
+    kind: 'credentials',
+    next: 'later',
+    attempts: 1,
+    replays: 0,
+    eventId: 'event-3',
+    user: '803',
+    orgUnit: '2001',
+    thing: 'grade object 5001',
     resource: 'grade/2001/5001/803',
     waits: [{ kind: 'credentials', count: 1 }],
   });
@@ -174,7 +182,10 @@ describe('once a cause is gone', () => {
     ]);
     expect(done.events[0]).toMatchObject({ what: 'received' });
     expect(done.events.find(({ what }) => what === 'woken')).toMatchObject({
-      ...{ command: 'waiting wake', why: 'the key is back', done: true, message: grades[3] },
+      command: 'waiting wake',
+      why: 'the key is back',
+      done: true,
+      message: grades[3],
     });
     expect(done.events.filter(({ what }) => what === 'attempt')).toMatchObject([
       { outcome: 'waiting', kind: 'credentials', attempts: 1 },
@@ -187,10 +198,17 @@ test('of several refused credentials, those whose secret was changed since are t
   const nowMs = Date.now();
   const waits = (user: number) =>
     ({
-      ...{ message: `m-${user}`, state: 'waiting', function: 'submission-upload', kind: 'credentials' },
+      message: `m-${user}`,
+      state: 'waiting',
+      function: 'submission-upload',
+      kind: 'credentials',
       error: `The platform refuses the credential in the secret relay/users/${user}`,
       remedy: `Put a valid credential into the secret relay/users/${user}. It continues by itself.`,
-      ...{ atMs: nowMs - 60_000, nextMs: nowMs + 60_000, attempts: 1, replays: 0, waits: [] },
+      atMs: nowMs - 60_000,
+      nextMs: nowMs + 60_000,
+      attempts: 1,
+      replays: 0,
+      waits: [],
     }) as unknown as DeskRecord;
   const changed = new Set(['relay/users/302']);
   const asked = {

@@ -28,7 +28,11 @@ beforeEach(async () => {
 const desk = () => ({ dynamodb, table: deskTable, nowMs: Date.now });
 const target = () =>
   ({
-    ...{ prefix: 'sis-relay-test-', sqs: async () => sqs, dynamodb, deskTable, who: 'a test' },
+    prefix: 'sis-relay-test-',
+    sqs: async () => sqs,
+    dynamodb,
+    deskTable,
+    who: 'a test',
     queueUrlOf: async (asked: string) => (asked === name ? url : undefined),
   }) as Partial<Target> as Target;
 const audit: Audit = {
@@ -46,7 +50,8 @@ const waitFor = async (count: number, change: { kind?: string; nextMs?: number }
   const messages: { id: string; handle: string }[] = [];
   for (let from = 0; from < count; from += 10) {
     const Entries = Array.from({ length: Math.min(10, count - from) }, (_, at) => ({
-      ...{ Id: String(at), MessageBody: eventBody() },
+      Id: String(at),
+      MessageBody: eventBody(),
     }));
     await sqs.send(new SendMessageBatchCommand({ QueueUrl: url, Entries }));
     const { Messages = [] } = await sqs.send(
@@ -59,7 +64,8 @@ const waitFor = async (count: number, change: { kind?: string; nextMs?: number }
   const { kind = 'credentials', nextMs = Date.now() + 3_600_000 } = change;
   for (const { id, handle } of messages)
     await writeRecord(desk(), id, {
-      ...{ state: 'waiting', waits: true },
+      state: 'waiting',
+      waits: true,
       facts: { function: name, kind, nextMs, handle, firstMs: Date.now() - 60_000, attempts: 3 },
     });
   return messages;
@@ -67,7 +73,11 @@ const waitFor = async (count: number, change: { kind?: string; nextMs?: number }
 const filterOf = (given: object = {}) => filterSchema.parse({ function: [name], ...given });
 const wake = (options: Partial<Parameters<typeof wakeMessages>[1]> = {}) =>
   wakeMessages(target(), {
-    ...{ filter: filterOf(), reason: 'the key is back', dryRun: false, signal: never, audit },
+    filter: filterOf(),
+    reason: 'the key is back',
+    dryRun: false,
+    signal: never,
+    audit,
     confirm: async () => true,
     ...options,
   });

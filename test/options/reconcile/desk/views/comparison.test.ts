@@ -21,12 +21,21 @@ const findings = [
   findingOf({ class: 'unreadable', error: attack, resource: `grade/${attack}` }),
 ];
 const comparison: Comparison = {
-  ...{ report, counts: countsOf(report), groups: groupsOf(findings), findings: [], omitted: 0 },
-  ...{ faults: 2, acceptedSince: 0, unread: 0, newer: undefined },
+  report,
+  counts: countsOf(report),
+  groups: groupsOf(findings),
+  findings: [],
+  omitted: 0,
+  faults: 2,
+  acceptedSince: 0,
+  unread: 0,
+  newer: undefined,
 };
 const pageOf = (told: Comparison, reports = [report, reportOf()]) =>
   sheetOf([...comparisonView(told), ...runsView(reports), ...meaningsView(told.report)], {
-    ...{ title: 'A comparison', name: 'sis-relay-prod', foot: 'It holds no grades.' },
+    title: 'A comparison',
+    name: 'sis-relay-prod',
+    foot: 'It holds no grades.',
   });
 const page = await pageOf(comparison);
 
