@@ -279,4 +279,10 @@ describe('files', () => {
     const files = [...sources, ...filesIn('test')].filter((file) => file !== 'test/house.test.ts');
     expect(files.flatMap((file) => spread.exec(read(file)) ?? [])).toEqual([]);
   });
+  test('name no type for how it came: a type is named for what it is', () => {
+    const hints =
+      /(?:\b(?:type|interface|class|as)\s+|[<,]\s*)(?:Given|Asked|Told|Reading|Read|About|Known)\b/;
+    const files = [...sources, ...filesIn('test')].filter((file) => hints.test(read(file)));
+    expect(files).toEqual([]);
+  });
 });

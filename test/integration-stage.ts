@@ -30,10 +30,10 @@ export type Part = {
 export type Death = { moment: 'before' | 'after'; operation: Operation<unknown> };
 
 /** Of each attempt at a message, its outcome and its kind of failure; and the letters of it. */
-type Told = { story: string[]; letters: DeadLetter[] };
+type AttemptLog = { story: string[]; letters: DeadLetter[] };
 
 /** What became of a message, delivered until it had ended. */
-type Ended = Told & {
+type Ended = AttemptLog & {
   requests: PlatformRequest[];
   /** Without what differs from time to time: the times, and how often a row was written. */
   state: PlatformState;
@@ -42,7 +42,7 @@ type Ended = Told & {
 type Container = {
   invoke(record: SQSRecord): Promise<SQSBatchResponse | 'dead'>;
   /** Of the message in hand. */
-  told?: Told;
+  told?: AttemptLog;
   death?: Death | undefined;
 };
 
@@ -160,7 +160,7 @@ export function integrationStage({ credentialOf = keyOf }: Options = {}) {
       { body, death, hasWaited = false }: { body?: string; death?: Death; hasWaited?: boolean } = {},
     ): Promise<Ended> => {
       if (part.settings) await controls.settings(part.settings);
-      const told: Told = { story: [], letters: [] };
+      const told: AttemptLog = { story: [], letters: [] };
       const record = { ...(await recordOf(part)), ...(body !== undefined && { body }) };
       if (hasWaited) record.attributes.ApproximateFirstReceiveTimestamp = String(Date.now() - 24 * 3_600_000);
       let container = Object.assign(containers.get(part) ?? newContainer(part), { told, death });

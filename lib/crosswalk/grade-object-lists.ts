@@ -10,7 +10,7 @@ const maxOrgUnits = 1_000;
 
 export type GradeObjectLists = ReturnType<typeof createGradeObjectLists>;
 
-type Asked = {
+type ListRequest = {
   platform: Platform;
   /** When the message was sent. */
   sentMs: number;
@@ -47,7 +47,7 @@ export const createGradeObjectLists = (nowMs: () => number) => {
      */
     of: async (
       orgUnitId: number,
-      { platform, sentMs }: Asked,
+      { platform, sentMs }: ListRequest,
       isIn: (all: readonly GradeObject[]) => boolean,
     ): Promise<readonly GradeObject[]> => {
       const all = await listed(orgUnitId, platform, Math.max(sentMs, nowMs() - keptMs));

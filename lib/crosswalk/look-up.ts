@@ -20,7 +20,7 @@ import { detailOf, noCrosswalk, unknownGradeObject, unknownName } from './unknow
 
 export type Crosswalk = ReturnType<typeof createCrosswalk>;
 
-type Asked = {
+type LookUpRequest = {
   /** To list an org unit's grade objects. */
   platform: Platform;
   /** The message's own org unit, by the platform's id. */
@@ -141,18 +141,18 @@ export const createCrosswalk = ({ table, nowMs }: Options) => {
   return {
     gradeObjects,
     /** @throws MessageFailure of kind `unknown-id` or `ambiguous-id`, naming the field; its detail names the id. */
-    platformIds: async (sisIds: readonly SisId[], asked: Asked): Promise<PlatformIds> => {
+    platformIds: async (sisIds: readonly SisId[], request: LookUpRequest): Promise<PlatformIds> => {
       const ids: Record<string, number> = {};
       const byTable = sisIds.filter(({ field }) => field !== 'gradeObjectName');
-      const found = await Promise.all(byTable.map((sisId) => meaningOf(sisId, asked.sentMs)));
+      const found = await Promise.all(byTable.map((sisId) => meaningOf(sisId, request.sentMs)));
       for (const [at, sisId] of byTable.entries())
         ids[sisId.platformField] =
           onlyOne(sisId, found[at] ?? meaningOfAll([])) ?? raise(await unknown(sisId));
       for (const sisId of sisIds) {
-        const within = ids.orgUnitId ?? asked.orgUnitId;
+        const within = ids.orgUnitId ?? request.orgUnitId;
         if (sisId.field !== 'gradeObjectName' || within === undefined) continue;
         ids[sisId.platformField] = await gradeObjectIdIn(gradeObjects, sisId, {
-          ...asked,
+          ...request,
           orgUnitId: within,
         });
       }
@@ -166,7 +166,7 @@ export const createCrosswalk = ({ table, nowMs }: Options) => {
   };
 };
 
-type Within = Asked & { orgUnitId: number };
+type Within = LookUpRequest & { orgUnitId: number };
 
 const gradeObjectIdIn = async (
   lists: GradeObjectLists,

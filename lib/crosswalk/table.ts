@@ -26,7 +26,7 @@ export type Filled = { filledMs: number; names: number };
 
 export type CrosswalkTable = ReturnType<typeof createCrosswalkTable>;
 
-type Reading = { signal?: AbortSignal };
+type ReadOptions = { signal?: AbortSignal };
 
 export type CrosswalkAccess = { dynamodb: DynamoDb; table: string; nowMs(): number };
 
@@ -75,7 +75,7 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
 
   return {
     /** By bucket; a bucket without an item is left out. Not consistent: changes of the last seconds may be missing. */
-    namesIn: async (buckets: readonly string[], { signal }: Reading = {}) => {
+    namesIn: async (buckets: readonly string[], { signal }: ReadOptions = {}) => {
       const found = new Map<string, Entries>();
       const keys = [...new Set(buckets)].map((bucket) => ({ bucket: attribute(bucket) }));
       const use = ({ bucket, names }: Attributes): void => {

@@ -26,10 +26,10 @@ const tooWide = safe`has a list or an object of more than ${inThousands(maxWidth
 
 /** `cut off`: it begins as JSON and ends before its end. */
 type Flaw = 'cut off' | 'too deep' | 'too many' | 'not JSON';
-type Reading = { json: unknown } | { flaw: Flaw; problem: SafeText };
+type JsonResult = { json: unknown } | { flaw: Flaw; problem: SafeText };
 
 /** Parses a foreign text as JSON, or reports why not. Time grows only with its length, and memory has a limit. */
-export const readJson = (text: string): Reading => {
+export const readJson = (text: string): JsonResult => {
   const { isTooDeep, hasTooMany } = excessIn(text, maxForeignValues);
   if (hasTooMany)
     return { flaw: 'too many', problem: safe`has more than ${inThousands(maxForeignValues)} values` };
@@ -40,7 +40,7 @@ export const readJson = (text: string): Reading => {
  * The same for a message, which is parsed only if it is small enough in each way: its sender may use all the size that SQS
  * allows.
  */
-export const readMessageJson = (text: string): Reading => {
+export const readMessageJson = (text: string): JsonResult => {
   const { isTooDeep, hasTooMany } = excessIn(text, maxValues);
   if (isTooDeep) return { flaw: 'too deep', problem: tooDeep };
   if (hasTooMany) return { flaw: 'too many', problem: tooMany };
@@ -50,7 +50,7 @@ export const readMessageJson = (text: string): Reading => {
   return { flaw: 'too many', problem: tooWide };
 };
 
-const parsed = (text: string): Reading =>
+const parsed = (text: string): JsonResult =>
   parse(text) ?? { flaw: nestingOf(text).isOpen ? 'cut off' : 'not JSON', problem: safe`is not JSON` };
 
 /** Undefined if the text cannot be read. */
@@ -116,7 +116,7 @@ const parse = (text: string): { json: unknown } | undefined => {
 };
 
 /** As `readJson`, for a text that a person corrects: the problem has the place of the first fault. */
-export const readJsonWithPlace = (text: string): Reading => {
+export const readJsonWithPlace = (text: string): JsonResult => {
   const read = readJson(text);
   if ('json' in read || read.flaw === 'too deep') return read;
   return { ...read, problem: safe`${read.problem} (its first fault is in ${placeOfFlaw(text)})` };

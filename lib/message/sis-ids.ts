@@ -42,15 +42,15 @@ export type SisId = {
 export type PlatformIds = Readonly<Record<string, number>>;
 
 /** The ids of the SIS in a message's data, and the problems by field. */
-export type Given = {
+export type SisIdsFound = {
   sisIds: readonly SisId[];
   problems: readonly (readonly [field: SafeText, problem: SafeText])[];
 };
 
-const none: Given = { sisIds: [], problems: [] };
+const none: SisIdsFound = { sisIds: [], problems: [] };
 
 /** Most messages have none, and cost only one look. */
-export const sisIdsIn = (data: unknown): Given => {
+export const sisIdsIn = (data: unknown): SisIdsFound => {
   if (typeof data !== 'object' || data === null) return none;
   const fields = data as Record<string, unknown>;
   if (!sisFields.some(([, field]) => field in fields)) return none;

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 /** A program of this folder in a process of its own, that answers what it is asked, one thing at a time. */
-export type Program<Asked, Answered> = {
-  ask(asked: Asked): Promise<Answered>;
+export type Program<Question, Answered> = {
+  ask(question: Question): Promise<Answered>;
   /** The last of what it printed, to say why something failed. */
   lastOutput(): string;
   close(): Promise<void>;
@@ -18,7 +18,7 @@ export type Launch = {
 };
 
 /** Its environment is PATH and what is given; its output is read, as Lambda does, and the last of it is kept. */
-export const launch = <Asked, Answered>(options: Launch): Program<Asked, Answered> => {
+export const launch = <Question, Answered>(options: Launch): Program<Question, Answered> => {
   const child = fork(fileURLToPath(options.program), options.parameters ?? [], {
     env: { PATH: process.env.PATH, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -49,8 +49,8 @@ export const launch = <Asked, Answered>(options: Launch): Program<Asked, Answere
 };
 
 /** The other end of `launch`. */
-export const answerParent = <Asked, Answered>(answer: (asked: Asked) => Promise<Answered>): void => {
-  process.on('message', async (asked) => process.send?.(await answer(asked as Asked)));
+export const answerParent = <Question, Answered>(answer: (question: Question) => Promise<Answered>): void => {
+  process.on('message', async (question) => process.send?.(await answer(question as Question)));
   // A parent that was killed leaves nothing behind.
   process.on('disconnect', () => process.exit());
 };

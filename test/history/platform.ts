@@ -119,14 +119,14 @@ export function createPlatformModel(stage: Stage, options: Options) {
   const gradeThing = ({ gradeObjectId = 0, userId }: Numbers): string =>
     gradeObjectId < objectIdOf(0) ? `${userId}` : gradeIn(gradeObjectId - objectIdOf(0));
 
-  type Asked = Omit<Act, 'thing' | 'parts' | 'atMs'> & { path: Numbers; json: Record<string, unknown> };
+  type HistoryCall = Omit<Act, 'thing' | 'parts' | 'atMs'> & { path: Numbers; json: Record<string, unknown> };
   const refusedWhere = (given: number): RefusedCall | undefined =>
     given >= wrong ? { status: 400, title: 'Bad Request' } : undefined;
   const textIn = (comment: unknown): number => Number((comment as { Content: string }).Content || 0);
   const textOut = (part = 0) => ({ Text: part === 0 ? '' : `${part}` });
 
   /** By operation: the refusal, if it is one. */
-  const change: Record<string, (asked: Asked) => RefusedCall | undefined> = {
+  const change: Record<string, (asked: HistoryCall) => RefusedCall | undefined> = {
     'create-enrollment': ({ json: { UserId, RoleId }, path: _, ...asked }) => {
       const refused = refusedWhere(Number(RoleId));
       if (!refused) act({ whole: asked.message }, { thing: `${UserId}`, ...asked });

@@ -3,7 +3,7 @@ import type { Version } from '../../lib/stage/version.ts';
 import { bodiesOn } from '../local/queues.ts';
 import { liveAt, liveNow } from './clock.ts';
 import { type Stage, startStage } from './stage.ts';
-import { type State, type Told, takeState } from './state.ts';
+import { type SisState, type State, takeState } from './state.ts';
 import {
   course,
   enrolled,
@@ -74,7 +74,7 @@ export const carryOn = async (
 };
 
 /** How many letters of each kind there are, as this version reads the queue itself. */
-const lettersRead = async (stage: Stage): Promise<Told['letters']> => {
+const lettersRead = async (stage: Stage): Promise<SisState['letters']> => {
   const kinds = (await stage.exported())
     .trim()
     .split('\n')
@@ -99,7 +99,7 @@ const countsOf = ({ outcomes }: Stage): string => {
  * Of grades: the last one once more, one older than all, and a newer one, by the user's id and by the SIS' name. Of enrollments: a
  * second copy, and a removal that is older.
  */
-const meetTraffic = async (stage: Stage, told: Told) => {
+const meetTraffic = async (stage: Stage, told: SisState) => {
   const grades = { ...told.grades };
   const owed = new Set(told.owed);
   const usersOf = graded(Object.keys(grades).length).filter((id) => id in grades && !owed.has(id));
@@ -149,7 +149,7 @@ const meetTraffic = async (stage: Stage, told: Told) => {
 };
 
 /** The import that the version before began. */
-const approve = async (stage: Stage, { versions }: Told): Promise<void> => {
+const approve = async (stage: Stage, { versions }: SisState): Promise<void> => {
   const id = await snapshotIs(stage, `night-${versions}`, 'waiting-for-approval');
   await stage.typed('snapshots', 'approve', id, '--reason', 'the courses end', '--yes');
   await snapshotIs(stage, `night-${versions}`, 'accepted');
@@ -160,7 +160,7 @@ type Grade = { userId: number; pointsNumerator: number; writes: number };
 /** `changed`: those who have one more grade than the platform had. */
 const judgeGrades = async (
   stage: Stage,
-  { grades, owed, fromMs: _ }: Told,
+  { grades, owed, fromMs: _ }: SisState,
   changed: readonly number[],
   problems: string[],
 ): Promise<void> => {
@@ -181,7 +181,7 @@ const judgeGrades = async (
   }
 };
 
-const judgeEnrollments = async (stage: Stage, { versions }: Told, problems: string[]): Promise<void> => {
+const judgeEnrollments = async (stage: Stage, { versions }: SisState, problems: string[]): Promise<void> => {
   const { enrollments = [] } = await stage.controls.state('enrollments');
   const held = new Set(
     enrollments.flatMap(({ orgUnitId, userId }) => (orgUnitId === course ? [userId] : [])),
@@ -195,7 +195,7 @@ const judgeEnrollments = async (stage: Stage, { versions }: Told, problems: stri
 };
 
 /** Each letter has its effect once, or is there as before. Answers the users of those that are there. */
-const replay = async (stage: Stage, { parked }: Told, problems: string[]): Promise<number[]> => {
+const replay = async (stage: Stage, { parked }: SisState, problems: string[]): Promise<number[]> => {
   await stage.typed('letters', 'replay', '--yes', '--json', '--rate', '500', '--reason', 'an upgrade');
   await stage.quiet();
   const { gradeValues = [] } = await stage.controls.state('gradeValues');

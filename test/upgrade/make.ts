@@ -9,7 +9,7 @@ import { brokenBy } from '../package/contract/released.ts';
 import { useIdsInARow } from './clock.ts';
 import { formatsOf } from './formats.ts';
 import { type Stage, startStage } from './stage.ts';
-import { keepState, type State, type Told, takeState } from './state.ts';
+import { keepState, type SisState, type State, takeState } from './state.ts';
 import {
   drop,
   enroll,
@@ -46,7 +46,7 @@ export const command = async (): Promise<void> => {
 export const makeState = async ({ resources, idsInARow = false }: MakeOptions): Promise<State> => {
   const stage = await startStage({ root, ledgerKey, aheadMs: 0, idsInARow });
   try {
-    let told: Told = {
+    let told: SisState = {
       fromMs: Date.now() - 3 * 3_600_000,
       grades: {},
       owed: [],
@@ -119,7 +119,7 @@ const faults: Record<string, Effect> = {
 };
 
 /** Letters of each kind; those that the platform or the SIS causes are by the functions. Answers the users whose grade is one. */
-const park = async (stage: Stage, told: Told): Promise<number[]> => {
+const park = async (stage: Stage, told: SisState): Promise<number[]> => {
   // SQS alone can write what it moves by its own redrive.
   const kinds = letterKinds.filter((kind) => kind !== 'redriven');
   const usersOf = (kind: string): number[] =>

@@ -15,7 +15,7 @@ type Queue = NonNullable<ReturnType<Stack['queues']['getQueueByName']>>;
 type Message = Queue['messages'][number];
 
 /** What the SIS has told, and what has become of it. */
-export type Told = {
+export type SisState = {
   /** When the SIS began to tell. */
   fromMs: number;
   /** By user: how many grades were told, each newer than the one before. */
@@ -44,7 +44,7 @@ export type State = {
   files: Record<string, string>;
   /** The platform's tables that the messages change, or name. */
   platform: PlatformState;
-  told: Told;
+  told: SisState;
   /** The executions that have not ended, with what is recorded of each. */
   executions: { function: string; arn: string; operations: Operation[] }[];
 };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { entriesOfSis, type Sis, zipOf } from '../options/snapshots/sis.ts';
 import type { Stage } from './stage.ts';
-import type { Told } from './state.ts';
+import type { SisState } from './state.ts';
 
 // What the SIS tells, and what must come of it. Nothing here is of `lib`: it judges each version alike.
 
@@ -22,7 +22,7 @@ export const pointsOf = (userId: number, grade: number): number => (userId * 7 +
 
 /** `grade` counts the grades of a user; one that is newer has a later time. */
 export const gradeBody = (
-  { fromMs }: Told,
+  { fromMs }: SisState,
   userId: number,
   { grade, ...more }: { grade: number; [name: string]: unknown },
 ): string =>
@@ -43,7 +43,7 @@ export const gradeBody = (
     },
   });
 
-export const enrollmentBody = ({ fromMs }: Told, userId: number): string =>
+export const enrollmentBody = ({ fromMs }: SisState, userId: number): string =>
   JSON.stringify({
     specversion: '1.0',
     id: `enrollment-${userId}`,
@@ -107,7 +107,7 @@ const refusals = [400, 403, 404, 409];
  * Leaves work undone, for the version that comes next: letters of several kinds; messages that wait, half of them older than what is done
  * meanwhile; messages that nobody has received; and an import that waits for a person.
  */
-export const leave = async (stage: Stage, told: Told, versions: number): Promise<Told> => {
+export const leave = async (stage: Stage, told: SisState, versions: number): Promise<SisState> => {
   const { controls, outcomes } = stage;
   const grades = { ...told.grades };
   const newUsers = (from: number, count: number): number[] =>
@@ -156,7 +156,7 @@ export const leave = async (stage: Stage, told: Told, versions: number): Promise
 };
 
 /** The last of the users have messages that are invalid. */
-const leaveLetters = async (stage: Stage, told: Told, users: readonly number[]): Promise<void> => {
+const leaveLetters = async (stage: Stage, told: SisState, users: readonly number[]): Promise<void> => {
   const bodies = users.map((userId, at) =>
     gradeBody(told, userId, { grade: 1, ...(at >= parkedEach * refusals.length && { comments: 7 }) }),
   );

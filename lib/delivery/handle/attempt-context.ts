@@ -1,7 +1,7 @@
 import type { Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
 import type { SafeText } from '../../message/safe-text.ts';
-import type { Asked, Turn } from '../../platform/pace/pace.ts';
+import type { RateSlot, SlotResult } from '../../platform/pace/pace.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import type { Taken } from '../ledger/ledger.ts';
 import type { Integration, IntegrationContext } from './integration.ts';
@@ -42,7 +42,7 @@ export const createAttemptContext = <Data>(
   const calls: CallReport[] = [];
   const notes: SafeText[] = [];
   const opened: AbortController[] = [];
-  let turn: Turn | undefined;
+  let turn: RateSlot | undefined;
   let turnMs = 0;
   return {
     calls,
@@ -50,7 +50,7 @@ export const createAttemptContext = <Data>(
     takeTurn: async (untilMs) => {
       const sinceMs = services.nowMs();
       let isAsking = true;
-      const { promise, resolve } = Promise.withResolvers<Asked>();
+      const { promise, resolve } = Promise.withResolvers<SlotResult>();
       services.platform.pace.ask(priority, untilMs, (asked) => {
         // A turn that is granted at once is no wait, even if other messages of the batch keep the container busy.
         if (!isAsking) turnMs = services.nowMs() - sinceMs;

@@ -25,7 +25,7 @@ export const resourceIn = <Data>(
   }
 };
 
-type Given<Data> = {
+type EntryInput<Data> = {
   integration: Integration<Data>;
   message: Message<Data>;
   record: SQSRecord;
@@ -33,7 +33,7 @@ type Given<Data> = {
 };
 
 export const entryOf = async <Data>(
-  { integration, message, record, delivery }: Given<Data>,
+  { integration, message, record, delivery }: EntryInput<Data>,
   digest: Digest | undefined,
 ): Promise<Entry> => {
   const { effect } = integration;

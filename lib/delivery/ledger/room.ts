@@ -11,13 +11,13 @@ const maxGrowthBytes = 1_000;
 /** Number of remembered changes of the resource, and how many of them have no outcome. */
 export type Full = { kind: 'full'; fields: number; open: number };
 
-type Asked = { adding: readonly string[]; decided: boolean; nowMs: number };
+type RoomRequest = { adding: readonly string[]; decided: boolean; nowMs: number };
 
 /**
  * The item with room for these fields. If it has none, what is older than the memory is forgotten; if a person has checked what the
  * platform holds, also the oldest changes, until half of the limit is left.
  */
-export const withRoom = (item: Item, { adding, decided, nowMs }: Asked): Item | Full => {
+export const withRoom = (item: Item, { adding, decided, nowMs }: RoomRequest): Item | Full => {
   if (fits(item, adding)) return item;
   const young = withoutForgotten(item, nowMs);
   const left = decided ? withoutOldest(young, { keeping: adding, beforeMs: nowMs - settledMs }) : young;

@@ -6,7 +6,7 @@ import { indexedIn } from './parts.ts';
 import { subjectIn } from './subject.ts';
 import type { Change } from './write-record.ts';
 
-type Given = {
+type LetterSource = {
   function: string;
   kind: LetterKind;
   /** Why its message could not be fetched; undefined if it is here. */
@@ -19,7 +19,7 @@ type Given = {
 /** What the lists need of a letter, and no more: the only personal data are ids of the user and of what it is about. */
 export const letterChange = (
   letter: DeadLetter,
-  { function: name, kind, missing, resource, writtenMs }: Given,
+  { function: name, kind, missing, resource, writtenMs }: LetterSource,
 ): Change => {
   const { failure, body, replays, attributes } = letter;
   const detail = failure?.kind === kind ? failure.detail : undefined;

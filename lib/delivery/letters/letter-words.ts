@@ -6,7 +6,7 @@ import { maskedText } from '../../runtime/privacy/platform-words.ts';
 import { type DeadLetter, nowhere } from './dead-letter.ts';
 
 /** What is known of a letter beside its content. */
-export type About = {
+export type LetterOrigin = {
   /** SQS moved it by its redrive policy: no function wrote it. */
   isRedriven: boolean;
   /** Why its message could not be fetched; undefined if it is here. */
@@ -15,7 +15,10 @@ export type About = {
   known: boolean;
 };
 
-export const kindOf = ({ failure, body }: DeadLetter, { isRedriven, missing, known }: About): LetterKind => {
+export const kindOf = (
+  { failure, body }: DeadLetter,
+  { isRedriven, missing, known }: LetterOrigin,
+): LetterKind => {
   if (!known) return 'unknown-source';
   if (missing !== undefined) return 'unreadable';
   const kind = failure?.kind ?? (isRedriven ? 'redriven' : 'no-details');

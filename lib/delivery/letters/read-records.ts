@@ -1,7 +1,7 @@
 import { type Attributes, attribute } from '../../runtime/aws/dynamodb.ts';
 import { readItems } from '../../runtime/aws/dynamodb-batches.ts';
 import { type DeskRecord, type DeskTable, type List, listIndex, recordIn, shards } from './record.ts';
-import type { About } from './subject.ts';
+import type { SubjectFilter } from './subject.ts';
 
 /** A condition that DynamoDB checks, so that it sends only the records that meet it. */
 export type Condition = {
@@ -11,7 +11,7 @@ export type Condition = {
 };
 
 /** For records of messages about a user or an org unit, as far as DynamoDB can check it: `isAbout` decides. */
-export const conditionOn = ({ user, orgUnit }: About): Condition | undefined => {
+export const conditionOn = ({ user, orgUnit }: SubjectFilter): Condition | undefined => {
   const asked = Object.entries({ user, orgUnit }).flatMap(([name, id]) =>
     id === undefined ? [] : { name, id },
   );
@@ -102,12 +102,15 @@ export const recordsOf = async (
   return found;
 };
 
-type Reading = { input: { TableName: string } & Record<string, unknown>; signal?: AbortSignal | undefined };
+type PageRequest = {
+  input: { TableName: string } & Record<string, unknown>;
+  signal?: AbortSignal | undefined;
+};
 
 async function* pages(
   { dynamodb }: DeskTable,
   action: 'Query' | 'Scan',
-  { input, signal }: Reading,
+  { input, signal }: PageRequest,
 ): AsyncGenerator<Attributes[]> {
   let from: Attributes | undefined;
   do {

@@ -36,9 +36,12 @@ const namedIn = (data: Record<string, unknown>): string | undefined => {
 const between = ' · ';
 
 /** A user, a course, or that user in that course; each as the platform's id or one of the SIS. */
-export type About = { user?: string | undefined; orgUnit?: string | undefined };
+export type SubjectFilter = { user?: string | undefined; orgUnit?: string | undefined };
 
-export const isAbout = ({ user, orgUnit }: About, told: About & Partial<Pick<Subject, 'named'>>): boolean => {
+export const isAbout = (
+  { user, orgUnit }: SubjectFilter,
+  told: SubjectFilter & Partial<Pick<Subject, 'named'>>,
+): boolean => {
   const named = told.named?.split(between) ?? [];
   const has = (wanted: string | undefined, id: string | undefined): boolean =>
     wanted === undefined || wanted === id || named.includes(wanted);

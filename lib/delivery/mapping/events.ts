@@ -16,7 +16,7 @@ import { columnsOfOrigin } from './mapping.ts';
 import { timeIn } from './times.ts';
 
 /** A row of a table, or the JSON of a change notice. */
-export type Given = ReadonlyMap<string, Cell> | object;
+export type MappingSource = ReadonlyMap<string, Cell> | object;
 
 /** The data of a message that a row or notice makes. They are checked by the function's schema only if that is asked for. */
 export type Made = {
@@ -54,28 +54,28 @@ export type MadeOrProblems =
   | { problems: Problem[]; events?: undefined };
 
 /** Applies a mapping to a row or notice: empty if no message applies. `only`: index of the one message to apply. */
-export const eventsOf = (given: Given, mapping: Mapping, only?: number): MadeOrProblems =>
+export const eventsOf = (source: MappingSource, mapping: Mapping, only?: number): MadeOrProblems =>
   all(
     mapping.messages.map((message, at) => ({ message, event: message, at })),
-    { given, cells: mapping.cells, only },
+    { given: source, cells: mapping.cells, only },
   );
 
 /** The messages to send if the row, in its earlier form, is missing, or what the notice is about was deleted. */
-export const removalsOf = (given: Given, mapping: Mapping, only?: number): MadeOrProblems =>
+export const removalsOf = (source: MappingSource, mapping: Mapping, only?: number): MadeOrProblems =>
   all(
     mapping.messages.flatMap((message, at) =>
       message.removed ? [{ message, event: message.removed, at }] : [],
     ),
-    { given, cells: mapping.cells, only },
+    { given: source, cells: mapping.cells, only },
   );
 
 type Wanted = { message: MappedMessage; event: MappedEvent; at: number };
-type Reading = { given: Given; cells: Cells };
+type MappingInput = { given: MappingSource; cells: Cells };
 type Problems = Map<string, Problem>;
 
 const all = (
   wanted: Wanted[],
-  { only, ...reading }: Reading & { only: number | undefined },
+  { only, ...reading }: MappingInput & { only: number | undefined },
 ): MadeOrProblems => {
   const problems: Problems = new Map();
   const events = wanted
@@ -93,15 +93,15 @@ export const isOfNotice = (
   (valueAt(notice, 'resource.name') ?? valueAt(notice, 'resource')) === resource &&
   (operations === undefined || operations.includes(textOf(valueAt(notice, 'operation'))));
 
-const isFor = ({ message, event }: Wanted, reading: Reading, problems: Problems): boolean => {
+const isFor = ({ message, event }: Wanted, input: MappingInput, problems: Problems): boolean => {
   const isRemoval = event === message.removed;
-  const { given } = reading;
+  const { given } = input;
   if (message.resource !== undefined && given instanceof Map) return false;
   // A removal is of any notice about the thing.
   const { resource } = message;
   if (resource !== undefined && !isOfNotice(isRemoval ? { resource } : message, given)) return false;
   return message.when.every((condition) => {
-    const met = isMet(condition, reading);
+    const met = isMet(condition, input);
     if (typeof met === 'boolean') return met;
     problems.set(condition.origin.name, { column: ownText(condition.origin.name), problem: met.problem });
     // The row makes no message, and is told for this.
@@ -111,9 +111,9 @@ const isFor = ({ message, event }: Wanted, reading: Reading, problems: Problems)
 
 const isMet = (
   { origin, is, not, empty, bounds }: Condition,
-  reading: Reading,
+  input: MappingInput,
 ): boolean | { problem: SafeText } => {
-  const text = textOf(valueIn(origin, reading));
+  const text = textOf(valueIn(origin, input));
   if (is !== undefined && !is.has(text)) return false;
   if (not?.has(text)) return false;
   if (empty !== undefined && (text === '') !== empty) return false;
@@ -122,8 +122,8 @@ const isMet = (
   for (const [name, bound] of bounds) {
     const isNumber = typeof bound === 'number';
     const [value, limit] = isNumber
-      ? [numberIn(text, reading.cells), bound]
-      : [atMs(text, reading.cells), atMs(bound, reading.cells)];
+      ? [numberIn(text, input.cells), bound]
+      : [atMs(text, input.cells), atMs(bound, input.cells)];
     if (value === undefined || limit === undefined)
       return {
         problem: isNumber
@@ -152,11 +152,11 @@ const atMs = (text: string, cells: Cells): number | undefined => {
   return time === undefined ? undefined : Date.parse(time);
 };
 
-const make = ({ message, event, at }: Wanted, reading: Reading, problems: Problems): Made => {
+const make = ({ message, event, at }: Wanted, input: MappingInput, problems: Problems): Made => {
   const data: Record<string, unknown> = {};
   for (const field of event.fields) {
     const { path, from } = field;
-    const { value, problem, unlisted } = fieldIn(field, reading);
+    const { value, problem, unlisted } = fieldIn(field, input);
     const column = from === undefined ? path : labelOf(from);
     if (problem !== undefined)
       problems.set(column, {
@@ -166,8 +166,8 @@ const make = ({ message, event, at }: Wanted, reading: Reading, problems: Proble
       });
     else if (value !== undefined) put(data, path.split('.'), value);
   }
-  const said = message.time === undefined ? '' : textOf(valueIn(message.time, reading)).trim();
-  const read = said === '' ? undefined : timeIn(said, reading.cells);
+  const said = message.time === undefined ? '' : textOf(valueIn(message.time, input)).trim();
+  const read = said === '' ? undefined : timeIn(said, input.cells);
   if (read?.isUnclear && message.time)
     problems.set(message.time.name, { column: ownText(labelOf(message.time)), problem: read.problem });
   return {
@@ -177,7 +177,7 @@ const make = ({ message, event, at }: Wanted, reading: Reading, problems: Proble
     columns: columnsBehind(event, message.time),
     // The event's schema reports what is no time at all.
     ...(read && { time: read.time ?? said }),
-    ...(message.key && { key: message.key.map((column) => textOf(rawIn(reading.given, column))) }),
+    ...(message.key && { key: message.key.map((column) => textOf(rawIn(input.given, column))) }),
   };
 };
 
@@ -196,12 +196,12 @@ export const columnsBehind = (
 
 const fieldIn = (
   { types, from, values, otherwise }: Field,
-  reading: Reading,
+  input: MappingInput,
 ): { value?: unknown; problem?: SafeText; unlisted?: string } => {
-  const said = from === undefined ? undefined : valueIn(from, reading);
+  const said = from === undefined ? undefined : valueIn(from, input);
   if (said === undefined) return { value: otherwise };
   if (typeof said === 'object') return { problem: safe`is an object or a list. Name the field within it` };
-  const { decimal } = reading.cells;
+  const { decimal } = input.cells;
   const value = values ? values.get(textOf(said)) : inType(said, types, decimal);
   if (!values && isLostComma(value, types))
     return { problem: safe`has a comma. If that is a decimal comma, set "decimal": "," under "cells"` };
@@ -221,7 +221,7 @@ const isLostComma = (value: unknown, types: Set<string>): boolean =>
   isNumberText(value, ',');
 
 /** Undefined if it is not given: an empty cell without quotes, or null. A template is given if each of its values is. */
-const valueIn = ({ parts, rules }: Origin, { given }: Reading): unknown => {
+const valueIn = ({ parts, rules }: Origin, { given }: MappingInput): unknown => {
   const [first] = parts;
   if (parts.length === 1 && first && 'column' in first) return meantBy(rawIn(given, first.column), rules);
   let whole = '';
@@ -246,9 +246,9 @@ const meantBy = (value: unknown, rules: ValueRules): unknown => {
   return text === '' && value !== '' ? undefined : text;
 };
 
-const rawIn = (given: Given, name: string): unknown => {
-  if (!(given instanceof Map)) return valueAt(given, name);
-  const cell: Cell | undefined = given.get(name);
+const rawIn = (source: MappingSource, name: string): unknown => {
+  if (!(source instanceof Map)) return valueAt(source, name);
+  const cell: Cell | undefined = source.get(name);
   return cell === undefined || (cell.text === '' && !cell.quoted) ? undefined : cell.text;
 };
 

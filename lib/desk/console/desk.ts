@@ -190,14 +190,14 @@ export const fileIn = async (context: Context, field: string): Promise<Input | u
 };
 
 /** The conditions of a filter as given, for links and forms. */
-export type Given = Record<string, string[]>;
+export type FilterTexts = Record<string, string[]>;
 
 /** Fields that hold lists, separated by commas. */
 const listed = new Set(['function', 'kind', 'status', 'cause', 'id']);
 
 /** The filter of an address or a form. @throws UsageError naming the field that is wrong. */
-export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Given } => {
-  const given: Given = {};
+export const filterFrom = (query: URLSearchParams): { filter: Filter; given: FilterTexts } => {
+  const given: FilterTexts = {};
   for (const name of Object.keys(filterSchema.shape)) {
     const texts = query.getAll(name).flatMap((each) => (listed.has(name) ? each.split(',') : each));
     const values = texts.map((each) => each.trim()).filter(Boolean);
@@ -214,7 +214,7 @@ export type Chosen = {
   letters: LetterRecord[];
   groups: Group[];
   count: number;
-  given: Given;
+  given: FilterTexts;
   filter: Filter;
 };
 
@@ -237,7 +237,7 @@ type ChosenScreen = {
   sentence: string;
   /** Shown if no letter is chosen. */
   empty: string;
-  form(letters: string, given: Given): Omit<Form, 'action' | 'hidden'>;
+  form(letters: string, given: FilterTexts): Omit<Form, 'action' | 'hidden'>;
 };
 
 /** Adds the screen of a verb for chosen letters: their causes, and the form that begins it. */
@@ -260,7 +260,7 @@ export const whichOf = (matching: number, elsewhere = 0): Html =>
 <label><input type="radio" name="of" value="matching" data-number="${numberOf(matching)}" required> all ${numberOf(matching)} that match</label>`;
 
 /** What a run works on, and the screen that begins it again, for `runs.begin`. */
-export const runOn = (path: string, given: Given) => {
+export const runOn = (path: string, given: FilterTexts) => {
   const { id = [], ...others } = given;
   const filters = Object.entries(others).map(([name, values]) => `${name} ${values.join(', ')}`);
   const ids = id.length > 3 ? [countOf(id.length, 'chosen letter')] : id.map((each) => each.slice(0, 8));

@@ -109,7 +109,8 @@ export const statusOf = async <Part extends OptionFacts = never>(
   };
   const counts = await countsOf(deadLetters);
   // The right to read the queues does not include the right to read what is in the bucket.
-  const known = <Told>(reading: Promise<Told>): Promise<Told | undefined> => reading.catch(() => undefined);
+  const known = <Value>(reading: Promise<Value>): Promise<Value | undefined> =>
+    reading.catch(() => undefined);
   const reviews = Promise.all([
     known(deployedVersion(target)),
     known(openCommands(target, signal)),
@@ -166,7 +167,7 @@ const listsOf = (target: Target, signal: AbortSignal): Lists => ({
 });
 
 /** Keeps a refused list from hiding the rest of the status. */
-const unlessRefused = <Told>(reading: Promise<Told>): Promise<Told | { refused: string }> =>
+const unlessRefused = <Value>(reading: Promise<Value>): Promise<Value | { refused: string }> =>
   reading.catch((error: unknown) => {
     if (error instanceof RefusedError) return { refused: error.message };
     throw error;

@@ -27,10 +27,10 @@ export const pausedText = (paused: PausedFunction): string => {
       );
 };
 
-type Told = { [Fact in keyof PauseRecord]?: PauseRecord[Fact] | undefined };
+type PauseFacts = { [Fact in keyof PauseRecord]?: PauseRecord[Fact] | undefined };
 
 /** `since 2026-03-01 09:12 UTC by jane: the platform is moving`. */
-const pauseText = ({ sinceMs = 0, who = '', reason = '' }: Told): string =>
+const pauseText = ({ sinceMs = 0, who = '', reason = '' }: PauseFacts): string =>
   plain(`since ${minuteOf(new Date(sinceMs).toISOString())} by ${who}: ${reason}`);
 
 /** A function that gets no messages, or not all, and how it gets them again. */

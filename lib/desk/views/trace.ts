@@ -128,10 +128,10 @@ export const unknownLetterView = (id: string): View => [
   },
 ];
 
-type About = Awaited<ReturnType<typeof messagesAbout>>;
+type SubjectMessages = Awaited<ReturnType<typeof messagesAbout>>;
 
 /** Messages about a user or a course. */
-export const aboutView = ({ messages, isWhole }: About): View => {
+export const aboutView = ({ messages, isWhole }: SubjectMessages): View => {
   const [first] = messages;
   return [
     recordTable(messages, 'Nothing is known. A message that was done at its first try leaves no record.'),
@@ -140,7 +140,7 @@ export const aboutView = ({ messages, isWhole }: About): View => {
   ];
 };
 
-export const recordColumns: Columns<About['messages'][number]> = {
+export const recordColumns: Columns<SubjectMessages['messages'][number]> = {
   Message: ({ message }) => traceLink(message),
   Age: ({ firstMs, atMs }) => ({ sinceMs: firstMs ?? atMs }),
   State: ({ state }) => state,
@@ -149,7 +149,7 @@ export const recordColumns: Columns<About['messages'][number]> = {
   Error: ({ error }) => error,
 };
 
-const recordTable = (records: About['messages'], empty: string): Block =>
+const recordTable = (records: SubjectMessages['messages'], empty: string): Block =>
   table('Messages', records, recordColumns, { empty });
 
 /** The events in order of time. */

@@ -4,7 +4,7 @@ import { ownText, type SafeText, safe, safeMatch } from '../../message/safe-text
 import { type AddressRules, checkAddress, checkedLookup } from '../../runtime/files/https.ts';
 import { errorCode } from '../../runtime/privacy/log-text.ts';
 
-export type Asked = {
+export type ChangeRequest = {
   method: 'GET' | 'POST';
   url: URL;
   headers: Record<string, string>;
@@ -18,7 +18,7 @@ export type AskOptions = AddressRules & { maxBytes: number; timeoutMs: number; s
  * @throws MessageFailure whose text has neither query nor headers.
  */
 export const ask = async (
-  { method, url, headers }: Asked,
+  { method, url, headers }: ChangeRequest,
   { maxBytes, timeoutMs, signal, ...rules }: AskOptions,
 ): Promise<{ status: number; text: string }> => {
   const name = safe`${method} ${ownText(url.origin + url.pathname)}`;

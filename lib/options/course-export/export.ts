@@ -12,7 +12,7 @@ import { workThrough } from '../../runtime/jobs/work-list.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { type ExportRun, type ExportServices, orgUnitList } from './org-unit.ts';
 import { exportOperations } from './parts.ts';
-import { type Asked, askedIn } from './request.ts';
+import { type RequestedExport, requestedIn } from './request.ts';
 import { type ExportTotals, incompleteIn } from './totals.ts';
 
 /** The result of a run that ended by itself. Otherwise the run throws, and the engine reports a failed execution. */
@@ -30,9 +30,9 @@ export type ExportAnswer = {
 type Services = ExportServices & Pick<JobServices, 'running'>;
 
 /** Copies courses and their contents to S3. */
-export const exportJob = (services: () => Promise<Services>): Job<Asked, ExportAnswer> =>
+export const exportJob = (services: () => Promise<Services>): Job<RequestedExport, ExportAnswer> =>
   jobOf({
-    requestIn: askedIn,
+    requestIn: requestedIn,
     whatOf: () => safe`the course export`,
     services,
     executions: ({ limits }) => `${limits.prefix}executions/`,
@@ -51,7 +51,10 @@ const countNightly = (observe: Observe): void => {
   observe.flush();
 };
 
-const exportCourses = async (request: Asked['request'], jobRun: JobRun<Services>): Promise<ExportAnswer> => {
+const exportCourses = async (
+  request: RequestedExport['request'],
+  jobRun: JobRun<Services>,
+): Promise<ExportAnswer> => {
   const { engine, services, folder } = jobRun;
   const { limits, store } = services;
   const { backoff } = limits;

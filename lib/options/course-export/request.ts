@@ -26,7 +26,7 @@ const exportRequest = z
 
 export type ExportRequest = z.infer<typeof exportRequest>;
 
-export type Asked = { request: ExportRequest; isScheduled: boolean };
+export type RequestedExport = { request: ExportRequest; isScheduled: boolean };
 
 /** @throws Error that names what is wrong with the event. */
-export const askedIn = (event: unknown): Asked => requestFrom(exportRequest, event);
+export const requestedIn = (event: unknown): RequestedExport => requestFrom(exportRequest, event);

@@ -39,7 +39,7 @@ export type FileRead = {
   kinds: CrosswalkKind[];
 };
 
-type Reading = Filling & {
+type ComparedFiles = Filling & {
   /** By file; a missing file has none. */
   etags: Record<string, string>;
   acceptRemovals: boolean;
@@ -49,7 +49,7 @@ type Reading = Filling & {
  * Compares the names in the files with what was filled last, and writes unusable rows to a report.
  * @throws if the bucket cannot be read.
  */
-export const compareFiles = (given: Reading): Promise<{ files: FileRead[]; fills: Filled[] }> =>
+export const compareFiles = (given: ComparedFiles): Promise<{ files: FileRead[]; fills: Filled[] }> =>
   withSets(async (at) => {
     const { etags, store } = given;
     await at.sets.run(schema);
@@ -73,7 +73,7 @@ export const compareFiles = (given: Reading): Promise<{ files: FileRead[]; fills
 const compareFile = async (
   { key, names }: CrosswalkFile,
   read: FileRead | undefined,
-  given: Reading & Sets,
+  given: ComparedFiles & Sets,
 ): Promise<Filled[]> => {
   const fills: Filled[] = [];
   for (const kind of names) {
@@ -133,7 +133,11 @@ const crowdedRows = (kind: CrosswalkKind): string => `
 const writeReport = `
   COPY (FROM problems ORDER BY file, CAST(line AS BIGINT), "column") TO $1 (FORMAT csv, HEADER)`;
 
-const readFile = async (file: CrosswalkFile, etag: string, given: Reading & Sets): Promise<FileRead> => {
+const readFile = async (
+  file: CrosswalkFile,
+  etag: string,
+  given: ComparedFiles & Sets,
+): Promise<FileRead> => {
   const { key } = file;
   const { sets, folder } = given;
   const read: FileRead = { key, rows: 0, badRows: 0, isWhole: true, kinds: [] };
@@ -175,7 +179,11 @@ export async function* atMost(most: number, pieces: AsyncIterable<Buffer>, key: 
   }
 }
 
-const opened = ({ key }: CrosswalkFile, etag: string, { store }: Reading): Promise<AsyncIterable<Buffer>> =>
+const opened = (
+  { key }: CrosswalkFile,
+  etag: string,
+  { store }: ComparedFiles,
+): Promise<AsyncIterable<Buffer>> =>
   store.open(key, { IfMatch: etag }).catch((error: unknown) => {
     throw isWithheld(error) ? new UnusableFile(`${key} cannot be read (${errorName(error)})`) : error;
   });
@@ -191,7 +199,7 @@ const kindsIn = (table: Table, { key, id, names }: CrosswalkFile): CrosswalkKind
 const lostKinds = async (
   { kinds }: FileRead,
   { names }: CrosswalkFile,
-  { acceptRemovals, table }: Reading,
+  { acceptRemovals, table }: ComparedFiles,
 ): Promise<CrosswalkKind[]> => {
   const missing = names.filter((name) => !kinds.includes(name));
   if (acceptRemovals || missing.length === 0) return [];

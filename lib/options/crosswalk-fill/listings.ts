@@ -27,7 +27,7 @@ export type Listening = Pick<JobServices, 'platform' | 'store' | 'observe' | 'pa
 export const garbageMb = 40;
 /** Number of org units that one step lists: a lost step is soon repeated. */
 const maxOrgUnits = 20_000;
-type Asked = {
+type ListOptions = {
   /** Key of the object that receives the lines. */
   key: string;
   /** Longest duration. */
@@ -45,7 +45,7 @@ export type OrgUnitsListed = {
 
 /** Lists org units with their codes, starting with a page. @throws if not even one page can be read. */
 export const listOrgUnitCodes = (
-  { key, timeMs, from, wantsCourses }: Asked & { from: CallInput; wantsCourses: boolean },
+  { key, timeMs, from, wantsCourses }: ListOptions & { from: CallInput; wantsCourses: boolean },
   services: Listening,
 ): Promise<OrgUnitsListed> =>
   inFolder(async (folder) => {

@@ -38,7 +38,7 @@ export type Written = {
 export const unknownUser = 0;
 
 /** An enrollment in a snapshot of the SIS. */
-export type Told = {
+export type SnapshotEnrollment = {
   resource: string;
   subject: Subject;
   reason: 'snapshot';
@@ -47,7 +47,7 @@ export type Told = {
   toldMs: number;
 };
 
-export type Chosen = Written | Told;
+export type Chosen = Written | SnapshotEnrollment;
 
 export type Checked = {
   resource: string;
@@ -248,7 +248,7 @@ const checkEnrollments = async (
 };
 
 /** Snapshots, or classes that share an org unit, may give a user several roles. It is unknown which one applies. */
-const wantedBy = (all: readonly Told[], shown: Shown | undefined): EffectClass | undefined => {
+const wantedBy = (all: readonly SnapshotEnrollment[], shown: Shown | undefined): EffectClass | undefined => {
   if (shown === undefined) return 'missing';
   const values = shown.fields.whole;
   if (values === undefined) return undefined;
@@ -257,7 +257,7 @@ const wantedBy = (all: readonly Told[], shown: Shown | undefined): EffectClass |
 
 /** Checks an enrollment of the SIS. A write after its snapshot takes precedence. */
 const checkTold = async (
-  { told, all }: { told: Told; all: readonly Told[] },
+  { told, all }: { told: SnapshotEnrollment; all: readonly SnapshotEnrollment[] },
   shown: Shown | undefined,
   checking: Checking,
 ): Promise<Checked> => {
@@ -268,10 +268,14 @@ const checkTold = async (
 };
 
 /** Users who are enrolled on the platform, in a role that the SIS gives, and not in the SIS. */
-const extrasIn = async (told: readonly Told[], shown: Roles, checking: Checking): Promise<Checked[]> => {
-  const [first] = told;
-  if (first === undefined || told.some(({ subject }) => subject.userId === unknownUser)) return [];
-  const known = new Set(told.map(({ subject }) => subject.userId));
+const extrasIn = async (
+  enrollment: readonly SnapshotEnrollment[],
+  shown: Roles,
+  checking: Checking,
+): Promise<Checked[]> => {
+  const [first] = enrollment;
+  if (first === undefined || enrollment.some(({ subject }) => subject.userId === unknownUser)) return [];
+  const known = new Set(enrollment.map(({ subject }) => subject.userId));
   const { orgUnitId } = first.subject;
   const others = [...shown].filter(
     ([userId, roleIds]) => !known.has(userId) && roleIds?.some((roleId) => checking.roles.has(roleId)),
@@ -279,7 +283,11 @@ const extrasIn = async (told: readonly Told[], shown: Roles, checking: Checking)
   return Promise.all(
     others.map(async ([userId, roleIds]): Promise<Checked> => {
       const resource = `enrollment/${orgUnitId}/${userId}`;
-      const extra: Told = { ...first, resource, subject: { kind: 'enrollment', orgUnitId, userId } };
+      const extra: SnapshotEnrollment = {
+        ...first,
+        resource,
+        subject: { kind: 'enrollment', orgUnitId, userId },
+      };
       const shownNow = shownEnrollment(roleIds);
       const { again: _, ...checked } = await byLedger(
         extra,
@@ -293,29 +301,29 @@ const extrasIn = async (told: readonly Told[], shown: Roles, checking: Checking)
 
 /** Checks by the ledger what was written since the snapshot, and whether the platform has it. */
 const byLedger = async (
-  told: Told,
+  enrollment: SnapshotEnrollment,
   { shown, otherwise }: { shown: Shown | undefined; otherwise: EffectClass },
   checking: Checking,
 ): Promise<Checked> => {
-  const now = await itemNow(told.resource, checking);
+  const now = await itemNow(enrollment.resource, checking);
   const writtenMs = writtenMsOf(now?.fields ?? {});
-  const judged = now && judgedBy(told, { fields: now.fields, shown }, checking);
+  const judged = now && judgedBy(enrollment, { fields: now.fields, shown }, checking);
   if (now === undefined || judged === undefined)
-    return { ...bare(told), judged: { class: otherwise, fields: [] } };
+    return { ...bare(enrollment), judged: { class: otherwise, fields: [] } };
   const messageId = messageIn(now.fields, writtenMs);
-  const found = { isFoundByLedger: isFoundByLedger(told, now, checking) };
+  const found = { isFoundByLedger: isFoundByLedger(enrollment, now, checking) };
   if (judged.class === undefined && judged.why === 'in progress')
-    return { ...bare(told), judged, again: told };
+    return { ...bare(enrollment), judged, again: enrollment };
   // The platform has the last write, or it is unknown: the SIS' data differ only if the snapshot is newer than that write.
   const isUnknownOrSame = judged.class === 'same' || judged.class === undefined;
-  if (isUnknownOrSame && writtenMs > told.toldMs) return { ...bare(told), judged };
+  if (isUnknownOrSame && writtenMs > enrollment.toldMs) return { ...bare(enrollment), judged };
   if (isUnknownOrSame)
-    return { ...bare(told), judged: { class: otherwise, fields: [], writtenMs }, messageId };
-  return { ...bare(told), judged, messageId, ...found };
+    return { ...bare(enrollment), judged: { class: otherwise, fields: [], writtenMs }, messageId };
+  return { ...bare(enrollment), judged, messageId, ...found };
 };
 
 const isFoundByLedger = (
-  { resource, subject }: Told,
+  { resource, subject }: SnapshotEnrollment,
   item: Pick<Written, 'fields'> | undefined,
   { selection }: Checking,
 ): boolean =>

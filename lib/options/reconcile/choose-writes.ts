@@ -25,11 +25,11 @@ export type ChosenFrom = {
   selected: Record<Reason, number>;
 };
 
-type Reading = { from: readonly Segment[]; untilMs: number; keyOf(segment: number): string };
+type ChooseOptions = { from: readonly Segment[]; untilMs: number; keyOf(segment: number): string };
 
 /** Reads segments of the ledger until the time is up, and keeps the selected writes. */
 export const chooseWrites = async (
-  { from, untilMs, keyOf }: Reading,
+  { from, untilMs, keyOf }: ChooseOptions,
   selection: Selection,
   { store, table }: Choosing,
 ): Promise<ChosenFrom> => {

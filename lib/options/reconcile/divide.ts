@@ -74,7 +74,7 @@ export type Telling = Pick<ExportsQuery, 'store' | 'crosswalk' | 'platform'> & {
   readExports: ReadAcceptedExports | undefined;
 };
 
-export type Told = {
+export type SnapshotSelection = {
   /** How many enrollments of snapshots are selected. */
   enrolled: number;
   /** The snapshots that were read. */
@@ -86,11 +86,11 @@ export type Told = {
 };
 
 /** Keeps the selected enrollments of snapshots. `isWhole`: of all org units, not only of those whose turn it is. */
-export const chooseTold = (
+export const chooseEnrollments = (
   { key, isWhole }: { key: string; isWhole: boolean },
   selection: Selection,
   telling: Telling,
-): Promise<Told> =>
+): Promise<SnapshotSelection> =>
   inSets(
     async (sets, folder) => {
       const { store, readExports, ...names } = telling;

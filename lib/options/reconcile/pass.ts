@@ -71,7 +71,7 @@ export const noCounts = (): Counts => ({
   calls: 0,
 });
 
-type Asked = {
+type PassRequest = {
   from: Progress;
   parts: number;
   partKey(part: number): string;
@@ -89,10 +89,10 @@ type Asked = {
 };
 
 /** Checks the selected writes from there on until the time is up, and records the differences. */
-export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
+export const lookAt = (request: PassRequest, looking: Looking): Promise<Looked> =>
   inFolder(async (folder) => {
-    const { from, parts, partKey, findingsKey, againKey, isLast, stuck, timeMs } = asked;
-    const { roles, selection, accepted } = asked;
+    const { from, parts, partKey, findingsKey, againKey, isLast, stuck, timeMs } = request;
+    const { roles, selection, accepted } = request;
     const { store, observe, paceUse, concurrency } = looking;
     const counts = noCounts();
     const again = createAgain(store, againKey);
@@ -173,7 +173,7 @@ export const lookAt = (asked: Asked, looking: Looking): Promise<Looked> =>
   });
 
 /** Keeps writes to check once more, divided as before: what was together stays together. */
-const createAgain = (store: JobStore, againKey: Asked['againKey']) => {
+const createAgain = (store: JobStore, againKey: PassRequest['againKey']) => {
   const keys: string[] = [];
   let lines: string[] = [];
   return {

@@ -13,7 +13,7 @@ import { logText } from '../../runtime/privacy/log-text.ts';
 import { reconcileOperations } from './check.ts';
 import { type Choosing, type ChosenFrom, chooseWrites, type Segment, segments } from './choose-writes.ts';
 import { faultClasses } from './classes.ts';
-import { chooseTold, divide, type Told as SaidNow } from './divide.ts';
+import { chooseEnrollments, divide, type SnapshotSelection } from './divide.ts';
 import {
   addCounts,
   type Counts,
@@ -182,7 +182,7 @@ const compareAll = async (run: Run, begun: Begun): Promise<Report> => {
     });
     ({ steps, isWhole } = second);
   }
-  const end: Told = { ...told, steps, state: isWhole ? 'whole' : 'partial' };
+  const end: ReportInput = { ...told, steps, state: isWhole ? 'whole' : 'partial' };
   return engine.step('tell', { work: () => tell(run, end), backoff: limits.backoff });
 };
 
@@ -203,7 +203,7 @@ type LookedAtAll = { steps: number; isWhole: boolean; againKeys: string[] };
 
 const lookAtAll = async (
   run: Run,
-  told: Told & { chosen: AllChosen },
+  told: ReportInput & { chosen: AllChosen },
   { name, parts, partKey, isLast, fromStep }: LookingAt,
 ): Promise<LookedAtAll> => {
   const { engine, services, folder } = run;
@@ -269,7 +269,7 @@ const acceptedKeys = async ({ store }: ReconcileServices): Promise<Set<string>> 
 
 type Chosen = ChosenFrom & { keys: string[] };
 
-type AllChosen = SaidNow & Pick<ChosenFrom, 'entries' | 'selected'> & { parts: number };
+type AllChosen = SnapshotSelection & Pick<ChosenFrom, 'entries' | 'selected'> & { parts: number };
 
 const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
   const { engine, services, folder, request } = run;
@@ -298,7 +298,7 @@ const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
     work: () => {
       const signal = AbortSignal.timeout(timeLeft(run));
       const platform = bulkPlatform(services, { operations: reconcileOperations, signal });
-      return chooseTold({ key, isWhole: request.whole }, selection, { ...services, platform });
+      return chooseEnrollments({ key, isWhole: request.whole }, selection, { ...services, platform });
     },
     backoff,
   });
@@ -312,7 +312,7 @@ const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
   return { ...told, parts, entries, selected };
 };
 
-type Told = {
+type ReportInput = {
   begun: Begun;
   sum: Counts;
   chosen?: AllChosen;
@@ -323,7 +323,7 @@ type Told = {
 
 const reportOf = (
   { services: { limits } }: Run,
-  { begun, sum, chosen, steps = 0, state = 'running' }: Told,
+  { begun, sum, chosen, steps = 0, state = 'running' }: ReportInput,
 ): Report => ({
   id: begun.runId,
   state,
@@ -340,9 +340,9 @@ const reportOf = (
 });
 
 /** Reports the result in the bucket, in metrics and in the log. */
-const tell = async (run: Run, told: Told): Promise<Report> => {
+const tell = async (run: Run, input: ReportInput): Promise<Report> => {
   const { store, observe } = run.services;
-  const report = reportOf(run, told);
+  const report = reportOf(run, input);
   await store.writeJson(reportKey(report.id), report);
   await store.writeJson(latestKey, { id: report.id });
   // An alarm uses them: an accepted difference is no fault.

@@ -168,10 +168,10 @@ const sendAgain = async (id: string, outcomes: Outcomes, services: Timed): Promi
   await writeList(id, [...wanted.values()], services);
 };
 
-type Given = { id: string; services: Resending };
+type ResendRun = { id: string; services: Resending };
 
 /** Decides by the finding's ledger item alone: an outcome, or what to search for. */
-const decide = async (finding: Wanted['finding'], { id, services }: Given): Promise<Outcome | Wanted> => {
+const decide = async (finding: Wanted['finding'], { id, services }: ResendRun): Promise<Outcome | Wanted> => {
   const { resource, writtenMs } = finding;
   const subject = subjectOf(resource);
   if (subject === undefined || !resentClasses.includes(finding.class))
@@ -400,7 +400,7 @@ const stateNow = async (
   }
 };
 
-type Known = { integration: Integration<unknown> | undefined; resource: string; data: object };
+type LedgerMessage = { integration: Integration<unknown> | undefined; resource: string; data: object };
 
 /** The data as the function would parse them. Undefined if it would refuse them. */
 const readAs = (
@@ -421,7 +421,7 @@ const readAs = (
  * unchanged. Undefined: they do not.
  */
 const asWritten = (
-  { integration, resource, data }: Known,
+  { integration, resource, data }: LedgerMessage,
   { digests }: Wanted,
   { digestsOf }: Resending,
 ): object | undefined => {

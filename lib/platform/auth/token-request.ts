@@ -49,7 +49,7 @@ export const requestTokens = async (
   }
 };
 
-type Told = Answer & {
+type TokenAnswer = Answer & {
   askedMs: number;
   /** How far the server's clock is ahead of ours. */
   skewSeconds: number | undefined;
@@ -58,7 +58,7 @@ type Told = Answer & {
 const ask = async (
   credential: OAuthCredential,
   options: TokenRequestOptions & { skewSeconds: number },
-): Promise<Told> => {
+): Promise<TokenAnswer> => {
   // The audience of an assertion is the token URL; the library takes it from the issuer.
   const server = { issuer: credential.tokenUrl, token_endpoint: credential.tokenUrl };
   const client = { client_id: credential.clientId, [oauth.clockSkew]: options.skewSeconds };
@@ -135,7 +135,7 @@ const tokenAnswer = z.looseObject({
 });
 
 /** Read leniently, whatever the content type: tokens in an answer that is rejected would be lost. */
-const tokensIn = (answer: Told, credential: OAuthCredential): Tokens => {
+const tokensIn = (answer: TokenAnswer, credential: OAuthCredential): Tokens => {
   const { grant } = credential;
   const { status, text, askedMs } = answer;
   const parsed = isSuccess(status) ? tokenAnswer.safeParse(jsonIn(text.trim())).data : undefined;
@@ -166,7 +166,7 @@ const tokensIn = (answer: Told, credential: OAuthCredential): Tokens => {
 };
 
 /** The name of an error, as in `invalid_grant`. Without digits: those may be part of the assertion. */
-const errorIn = ({ text }: Told): SafeText | undefined =>
+const errorIn = ({ text }: TokenAnswer): SafeText | undefined =>
   safeMatch(
     z.looseObject({ error: z.string() }).safeParse(jsonIn(text.trim())).data?.error,
     /^[a-z][a-z_.-]{0,59}$/i,

@@ -9,7 +9,7 @@ import { type CallFacts, PlatformError, type RefusedCall } from './platform-erro
 import type { CallInput } from './request.ts';
 import { respelled } from './respell.ts';
 
-export type Asked<Result> = {
+export type SentCall<Result> = {
   operation: Operation<Result>;
   call: CallFacts['call'];
   input: CallInput;
@@ -21,35 +21,35 @@ export type Asked<Result> = {
  * The result of the operation's declared success. No error with status 200, no page, and no answer about another resource is one.
  * @throws PlatformError
  */
-export const resultOf = <Result>(asked: Asked<Result>, answer: Answer): Result => {
-  if (!isSuccess(answer.status)) throw refusal(asked, answer);
+export const resultOf = <Result>(sent: SentCall<Result>, answer: Answer): Result => {
+  if (!isSuccess(answer.status)) throw refusal(sent, answer);
   if (answer.cutBy !== undefined) throw answer.cutBy;
-  const { answer: declared } = asked.operation;
+  const { answer: declared } = sent.operation;
   const text = answer.text.trim();
-  const flaw = (message: SafeText, detail?: string) => unexpected(asked, answer, { message, detail });
+  const flaw = (message: SafeText, detail?: string) => unexpected(sent, answer, { message, detail });
   if (answer.isTooLong) throw flaw(safe`is too long`);
   const done = (result: unknown): Result => {
     if (doneStatuses.has(answer.status)) return result as Result;
     throw flaw(safe`is ${answer.status}, which does not confirm that the change was made`);
   };
   if (text === '' && declared === 'acknowledged') return done(undefined);
-  if (isFileAnswer(declared)) throw noFile(asked, answer);
+  if (isFileAnswer(declared)) throw noFile(sent, answer);
   if (text === '') throw flaw(safe`carries nothing`);
   const read = readJson(text);
-  if ('flaw' in read && read.flaw === 'not JSON') throw refusal(asked, answer);
+  if ('flaw' in read && read.flaw === 'not JSON') throw refusal(sent, answer);
   if ('flaw' in read)
     throw read.flaw === 'cut off'
-      ? cutOff(asked)
+      ? cutOff(sent)
       : flaw(read.flaw === 'too deep' ? safe`is nested too deep` : read.problem);
   const { json: value } = read;
   const likeness = likenessToError(value);
-  if (likeness === 'certain' || isWords(value)) throw refusal(asked, answer);
-  const wanted = wantedBy(asked);
+  if (likeness === 'certain' || isWords(value)) throw refusal(sent, answer);
+  const wanted = wantedBy(sent);
   const other = otherThan(wanted, value);
   if (other !== undefined) throw flaw(safe`is about another ${other} than requested`);
   const parsed = declared === 'acknowledged' ? undefined : declared.safeParse(respelled(declared, value));
   if (parsed?.success) return done(parsed.data);
-  if (likeness === 'likely') throw refusal(asked, answer);
+  if (likeness === 'likely') throw refusal(sent, answer);
   if (parsed === undefined && isHarmless(wanted, value)) return done(undefined);
   const came = `came: ${shapeOf(value)}; expected: `;
   if (parsed === undefined) throw flaw(safe`has an unknown form`, `${came}nothing, or what was asked for`);
@@ -71,26 +71,26 @@ const doneStatuses = new Set([200, 201, 203, 204, 205]);
 const isWords = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
 
 /** A success that is not the file it should be. */
-const noFile = (asked: Asked<unknown>, answer: Answer): PlatformError => {
-  const { contentType = safe`no content type`, form } = refusedCallOf(asked, answer);
+const noFile = (sent: SentCall<unknown>, answer: Answer): PlatformError => {
+  const { contentType = safe`no content type`, form } = refusedCallOf(sent, answer);
   const isSaid = /^(error|fault|page)$/.test(form ?? '') || (form === 'text' && contentType === 'text/plain');
-  if (isSaid) return refusal(asked, answer);
-  const { answer: declared } = asked.operation;
+  if (isSaid) return refusal(sent, answer);
+  const { answer: declared } = sent.operation;
   const expected = isFileAnswer(declared) ? `; expected: 200 with ${declared.file.source}` : '';
   const message = safe`is ${answer.status} with ${contentType}`;
-  return unexpected(asked, answer, { message, detail: `the answer ${message}${expected}` });
+  return unexpected(sent, answer, { message, detail: `the answer ${message}${expected}` });
 };
 
-const cutOff = ({ operation, call }: Asked<unknown>): PlatformError =>
+const cutOff = ({ operation, call }: SentCall<unknown>): PlatformError =>
   new PlatformError({ operation, call, sent: true, message: safe`cut off before the answer was complete` });
 
-const refusedCallOf = (asked: Asked<unknown>, answer: Answer): RefusedCall =>
-  parseRefusal({ ...answer, cutOff: answer.cutBy !== undefined }, asked.sensitiveValues());
+const refusedCallOf = (sent: SentCall<unknown>, answer: Answer): RefusedCall =>
+  parseRefusal({ ...answer, cutOff: answer.cutBy !== undefined }, sent.sensitiveValues());
 
 /** The body decides: a success in unknown words may be an error. */
-const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
-  const { operation, call } = asked;
-  const refused = refusedCallOf(asked, answer);
+const refusal = (sent: SentCall<unknown>, answer: Answer): PlatformError => {
+  const { operation, call } = sent;
+  const refused = refusedCallOf(sent, answer);
   const unexpected = isSuccess(refused.status) && (refused.form === 'text' || refused.form === 'json');
   const message = unexpected
     ? safe`the answer is in words that match no known error`
@@ -100,12 +100,12 @@ const refusal = (asked: Asked<unknown>, answer: Answer): PlatformError => {
 
 /** The error names fields and types of the answer, and the expected ones, but no value. */
 const unexpected = (
-  asked: Asked<unknown>,
+  sent: SentCall<unknown>,
   answer: Answer,
   { message, detail = `the answer ${message}` }: { message: SafeText; detail?: string | undefined },
 ): PlatformError => {
-  const { operation, call } = asked;
-  const about = refusedCallOf(asked, { ...answer, text: '' });
+  const { operation, call } = sent;
+  const about = refusedCallOf(sent, { ...answer, text: '' });
   return new PlatformError({
     operation,
     call,
@@ -126,7 +126,7 @@ type Wanted = {
   set: Set<string>;
 };
 
-const wantedBy = ({ operation, input }: Asked<unknown>): Wanted => {
+const wantedBy = ({ operation, input }: SentCall<unknown>): Wanted => {
   const { path = {}, query = {}, json } = input;
   const body = typeof json === 'object' && json !== null ? json : {};
   const repeated = Object.entries(operation.repeats ?? {}).map(([name, placeholder]) => [

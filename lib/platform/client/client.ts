@@ -5,7 +5,7 @@ import { ownText, safe } from '../../message/safe-text.ts';
 import type { Headers } from '../../runtime/aws/receive-answer.ts';
 import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
-import { type Asked, createPace, type Pace, type Turn } from '../pace/pace.ts';
+import { createPace, type Pace, type RateSlot, type SlotResult } from '../pace/pace.ts';
 import type { Answered, PacerOptions } from '../pace/pacer.ts';
 import {
   type Actor,
@@ -47,7 +47,7 @@ export type CallContext = {
   /** Decides which calls go first if the platform does not take all at once; default: `normal`. */
   priority?: Priority;
   /** A turn that was granted before by this client; default: each call waits for its own. */
-  turn?: Turn;
+  turn?: RateSlot;
   onCall(report: CallReport): void;
 };
 
@@ -230,8 +230,12 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
 const maxHeldSeconds = 5;
 
 /** Waits for a turn; stops waiting when the signal aborts. */
-const turnIn = async (pace: Pick<Pace, 'ask'>, priority: Priority, signal: AbortSignal): Promise<Asked> => {
-  const { promise, resolve } = Promise.withResolvers<Asked>();
+const turnIn = async (
+  pace: Pick<Pace, 'ask'>,
+  priority: Priority,
+  signal: AbortSignal,
+): Promise<SlotResult> => {
+  const { promise, resolve } = Promise.withResolvers<SlotResult>();
   const leave = pace.ask(priority, Number.POSITIVE_INFINITY, resolve);
   if (signal.aborted) leave();
   signal.addEventListener('abort', leave, { once: true });

@@ -23,7 +23,7 @@ type Outgoing = CallFacts & {
 };
 
 /** Reads an answer whose status and headers have come, and whose body is a stream. */
-type Read<Result> = (answer: Dispatcher.ResponseData) => Promise<Result>;
+type ReadAnswer<Result> = (answer: Dispatcher.ResponseData) => Promise<Result>;
 
 export type ExchangeOptions = {
   /** Scheme, host and port of the platform. */
@@ -76,7 +76,11 @@ export const createExchange = (options: ExchangeOptions) => {
         }),
       );
     },
-    stream: async <Result>(outgoing: Outgoing, read: Read<Result>, signal: AbortSignal): Promise<Result> => {
+    stream: async <Result>(
+      outgoing: Outgoing,
+      read: ReadAnswer<Result>,
+      signal: AbortSignal,
+    ): Promise<Result> => {
       const { dispatcher, release } = pooled();
       const { request, onStart, errorOf } = prepared(outgoing);
       try {

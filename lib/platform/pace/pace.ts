@@ -8,16 +8,16 @@ export type Pace = {
    * Calls `settle` when a call of this class may go, immediately if none has to wait, or when it cannot go before `untilMs`.
    * Returns a function that ends the wait.
    */
-  ask(priority: Priority, untilMs: number, settle: (asked: Asked) => void): () => void;
+  ask(priority: Priority, untilMs: number, settle: (asked: SlotResult) => void): () => void;
   learn(answer: Answered): void;
   budget(): Budget | undefined;
 };
 
 /** A turn; or, if there is none in time, the seconds after which to ask again. */
-export type Asked = { turn: Turn } | { turn: undefined; seconds: number };
+export type SlotResult = { turn: RateSlot } | { turn: undefined; seconds: number };
 
 /** The right to call. Only the first call had to wait; each further one of the same work goes at once, and is charged. */
-export type Turn = {
+export type RateSlot = {
   /** 0: the next call may go. Otherwise the platform has refused a call, and takes one again after this many seconds. */
   next(): number;
   /** Gives back what was not used. */
@@ -29,7 +29,7 @@ export type PaceOptions = PacerOptions & {
   setTimer?: (run: () => void, afterMs: number) => { close(): void };
 };
 
-type Waiter = { untilMs: number; settle(asked: Asked): void };
+type Waiter = { untilMs: number; settle(asked: SlotResult): void };
 type Line = { waiters: Waiter[]; timer?: { close(): void } | undefined };
 
 /** Work that could not wait in its invocation comes back within this time after the gate opens, spread at random. */
@@ -42,7 +42,7 @@ export const createPace = (options: PaceOptions = {}): Pace => {
   const pacer = createPacer(options);
   const lines = new Map<Priority, Line>();
 
-  const turnOf = (priority: Priority): Turn => {
+  const turnOf = (priority: Priority): RateSlot => {
     let isUsed = false;
     return {
       next: () => {

@@ -9,13 +9,13 @@ const [maxKeys, maxRequests] = [100, 25];
 /** Number of requests for what DynamoDB leaves unread. */
 const maxTries = 10;
 
-type Reading = { signal?: AbortSignal | undefined; isConsistent?: boolean };
+type ReadOptions = { signal?: AbortSignal | undefined; isConsistent?: boolean };
 
 /** Calls `use` with the existing items of these keys. @throws if DynamoDB leaves some of them unread. */
 export const readItems = (
   { dynamodb, table }: Table,
   keys: readonly Attributes[],
-  { use, signal, isConsistent = false }: Reading & { use(item: Attributes): void },
+  { use, signal, isConsistent = false }: ReadOptions & { use(item: Attributes): void },
 ): Promise<void> =>
   inParallel(groupsOf(keys, maxKeys), async (Keys) => {
     let RequestItems: object = { [table]: { Keys, ConsistentRead: isConsistent } };

@@ -15,7 +15,7 @@ export type FileSource = {
   finish?(): Promise<void>;
 };
 
-export type Reading = {
+export type SourceOptions = {
   /** The file's name in errors. */
   name: SafeText;
   /** Ends the reading, and releases everything that the source holds. */
@@ -27,24 +27,27 @@ export type Reading = {
 };
 
 /** Exactly `bytes` bytes, or an error: the size was promised to the platform before the first of them was read. */
-export const openedFile = (source: FileSource, reading: Reading): OpenedFile => {
+export const openedFile = (source: FileSource, options: SourceOptions): OpenedFile => {
   let isStreamed = false;
   return {
     bytes: source.bytes,
     stream: () => {
       if (isStreamed) throw new Error('A file is streamed a second time');
       isStreamed = true;
-      return exactly(source, reading);
+      return exactly(source, options);
     },
   };
 };
 
-async function* exactly(source: FileSource, reading: Reading): AsyncGenerator<Uint8Array, void, undefined> {
-  const { name } = reading;
+async function* exactly(
+  source: FileSource,
+  options: SourceOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { name } = options;
   let missing = source.bytes;
   let isWhole = false;
   try {
-    for await (const piece of pieces(await source.body(), reading)) {
+    for await (const piece of pieces(await source.body(), options)) {
       missing -= piece.byteLength;
       if (missing < 0)
         throw new MessageFailure('unavailable', safe`${name}: more bytes came than its length says`);
@@ -64,13 +67,13 @@ async function* exactly(source: FileSource, reading: Reading): AsyncGenerator<Ui
       },
     );
   } finally {
-    if (!isWhole) reading.abandon();
+    if (!isWhole) options.abandon();
   }
 }
 
 async function* pieces(
   body: Readable,
-  { signal, timeoutMs }: Reading,
+  { signal, timeoutMs }: SourceOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   addAbortSignal(signal, body);
   const iterator: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]();

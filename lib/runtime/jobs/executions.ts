@@ -3,7 +3,7 @@ import type { Execution, LambdaClient } from '@aws-sdk/client-lambda';
 /** The longest `executionTimeout` of serverless.yml. */
 export const longestExecutionDays = 14;
 
-type Asked = { Statuses?: ['RUNNING']; DurableExecutionName?: string };
+type ListOptions = { Statuses?: ['RUNNING']; DurableExecutionName?: string };
 
 /**
  * The executions of a function, the oldest first. AWS describes in several ways which versions are listed if none is named, and which
@@ -12,14 +12,14 @@ type Asked = { Statuses?: ['RUNNING']; DurableExecutionName?: string };
 export const listExecutions = async (
   lambda: LambdaClient,
   FunctionName: string,
-  asked: Asked,
+  options: ListOptions,
 ): Promise<Execution[]> => {
   const { paginateListDurableExecutionsByFunction: pagesOf } = await import('@aws-sdk/client-lambda');
   const found: Execution[] = [];
   for (const Qualifier of await versionsInUse(lambda, FunctionName))
     for await (const { DurableExecutions = [] } of pagesOf(
       { client: lambda },
-      { FunctionName, Qualifier, ...asked },
+      { FunctionName, Qualifier, ...options },
     ))
       found.push(...DurableExecutions);
   return found.sort(

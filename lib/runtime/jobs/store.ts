@@ -18,7 +18,7 @@ import { keepMemoryBelow } from '../files/memory-limit.ts';
 /** Beside the 120 MB of a container that has just started. With it, 2,000 org units take less than 200 MB instead of 340. */
 const garbageMb = 64;
 
-type Asked = {
+type ObjectRequest = {
   /** An ETag: another object under the same key is refused. */
   IfMatch?: string | undefined;
   VersionId?: string;
@@ -69,8 +69,8 @@ export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string })
     });
 
   /** @throws if the object does not exist, or no longer has this ETag. */
-  const open = async (key: string, asked: Asked = {}): Promise<Readable> => {
-    const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...asked }));
+  const open = async (key: string, request: ObjectRequest = {}): Promise<Readable> => {
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key, ...request }));
     return Body instanceof Readable ? Body : Readable.from([]);
   };
 

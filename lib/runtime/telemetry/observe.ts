@@ -151,7 +151,7 @@ const sharedFacts = ({
 }: MessageReport) => ({ function: name, outcome, reason, status, attempts, replays, requests });
 
 /** Holds reports until the end of the invocation: a line's own facts are billed once, and not for each message. */
-const createSuccesses = (print: (text: SafeText, facts: Told) => void) => {
+const createSuccesses = (print: (text: SafeText, facts: LoggedFacts) => void) => {
   const alike = new Map<string, MessageReport[]>();
   const writeOut = (reports: MessageReport[]): void => {
     const [first, ...others] = reports;
@@ -215,13 +215,13 @@ const createLines = (write?: (line: string) => void): Lines => {
 
 const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
-type Told = Facts & { messages?: readonly MessageReport[] };
+type LoggedFacts = Facts & { messages?: readonly MessageReport[] };
 
 type LogOptions = { name: string; least: ObserveOptions['level']; invocation(): string | undefined };
 
 const createLog = ({ name, least, invocation }: LogOptions, print: Lines['add']) => {
   const from = levels.indexOf(least);
-  return (level: ObserveOptions['level'], text: SafeText, given: Told, error?: unknown): void => {
+  return (level: ObserveOptions['level'], text: SafeText, facts: LoggedFacts, error?: unknown): void => {
     const at = levels.indexOf(level);
     if (at < from) return;
     const about = {
@@ -232,6 +232,6 @@ const createLog = ({ name, least, invocation }: LogOptions, print: Lines['add'])
       invocationId: invocation(),
       error,
     };
-    print(JSON.stringify(logLine(about, given)), level === 'warn' || level === 'error');
+    print(JSON.stringify(logLine(about, facts)), level === 'warn' || level === 'error');
   };
 };

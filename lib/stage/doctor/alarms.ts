@@ -6,7 +6,7 @@ const Namespace = 'sis-relay-doctor';
 const Period = 60;
 const rights = ['PutMetricAlarm', 'DescribeAlarms', 'DeleteAlarms'].map((action) => `cloudwatch:${action}`);
 
-type Told = { state: string; suppressedBy: string | undefined };
+type AlarmState = { state: string; suppressedBy: string | undefined };
 
 const alarmsOf = async (corner: Corner) => {
   const sdk = await import('@aws-sdk/client-cloudwatch');
@@ -56,7 +56,7 @@ const alarmsOf = async (corner: Corner) => {
       cloudWatch.send(
         new sdk.SetAlarmStateCommand({ AlarmName: nameOf(ending), StateValue, StateReason: 'doctor' }),
       ),
-    look: async (): Promise<(ending: string) => Told> => {
+    look: async (): Promise<(ending: string) => AlarmState> => {
       const { MetricAlarms = [], CompositeAlarms = [] } = await cloudWatch.send(
         new sdk.DescribeAlarmsCommand({
           AlarmNamePrefix: nameOf(''),

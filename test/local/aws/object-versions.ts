@@ -4,7 +4,7 @@ import type { S3Store } from './sqs-fidelity.ts';
 
 type App = ReturnType<typeof buildApp>;
 type Stored = ReturnType<S3Store['headObject']>;
-type Asked = Record<string, string | undefined>;
+type RequestParts = Record<string, string | undefined>;
 
 /** Undefined: the bucket kept no versions when the object was put. */
 export type VersionOf = (object: Stored) => string | undefined;
@@ -46,8 +46,8 @@ export function keepVersions(app: App, store: S3Store): VersionOf {
   store.headObject = (bucket, key) => kept.get(bucket)?.get(key) ?? headObject.call(store, bucket, key);
 
   app.addHook('preHandler', async (request, reply) => {
-    const { bucket = '', '*': key = '' } = request.params as Asked;
-    const { versioning, versionId } = request.query as Asked;
+    const { bucket = '', '*': key = '' } = request.params as RequestParts;
+    const { versioning, versionId } = request.query as RequestParts;
     if (versioning !== undefined && request.method === 'PUT' && key === '') {
       if (/<Status>Enabled</.test(String(request.body))) kept.set(bucket, kept.get(bucket) ?? new Map());
       return reply.code(200).send();
@@ -68,8 +68,8 @@ export function keepVersions(app: App, store: S3Store): VersionOf {
   });
   // Not async: fauxqs' handlers are over before a second async hook is, and Fastify would answer twice.
   app.addHook('onSend', (request, reply, payload, done) => {
-    const { bucket = '', '*': key = '' } = request.params as Asked;
-    const { uploads, partNumber } = request.query as Asked;
+    const { bucket = '', '*': key = '' } = request.params as RequestParts;
+    const { uploads, partNumber } = request.query as RequestParts;
     const isOfObject = uploads === undefined && partNumber === undefined && request.method !== 'DELETE';
     if (key !== '' && isOfObject && reply.statusCode < 300) {
       const object = currentOf(store, { bucket, key });

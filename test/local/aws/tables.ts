@@ -58,7 +58,7 @@ export async function startTables(
   return { url, close };
 }
 
-type Asked = { ReturnValuesOnConditionCheckFailure?: string };
+type ConditionCheck = { ReturnValuesOnConditionCheckFailure?: string };
 type Refusal = { body: { Item?: object } };
 
 /**
@@ -67,7 +67,7 @@ type Refusal = { body: { Item?: object } };
  */
 function tellWhatWasThere() {
   const require = createRequire(import.meta.url);
-  const db: { checkConditional(asked: Asked, there?: object): Refusal | null | undefined } =
+  const db: { checkConditional(asked: ConditionCheck, there?: object): Refusal | null | undefined } =
     require('dynalite/db');
   for (const action of ['updateItem', 'putItem']) {
     const { types }: { types: Record<string, object> } = require(`dynalite/validations/${action}`);

@@ -35,7 +35,7 @@ type OnCheckpoint = (
 ) => undefined | 'no answer' | Promise<undefined | 'no answer'>;
 
 /** What AWS' descriptions of `ListDurableExecutionsByFunction` differ in. */
-export type Reading = {
+export type ListingBehavior = {
   /** What is listed if no version is named. */
   unnamed: 'all versions' | 'the latest alone';
   /** What `ReverseOrder` lists first; without it, the others are. */
@@ -43,7 +43,7 @@ export type Reading = {
 };
 
 type Options = {
-  reading?: Reading;
+  reading?: ListingBehavior;
   /** When each version of a function was published, beside those of which there are executions. */
   published?: Record<number, Date>;
   /** So many operations are told at a time; few, so that there is more than one page of them. */
@@ -54,7 +54,7 @@ type Options = {
 };
 
 type Status = 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'TIMED_OUT' | 'STOPPED';
-type Known = {
+type ExecutionState = {
   execution: DurableExecution;
   functionArn: string;
   status: Status;
@@ -78,7 +78,7 @@ export async function startDurableExecutions({
   onCheckpoint,
   pause = (ms, signal) => sleep(ms, undefined, { signal }),
 }: Options = {}) {
-  const known = new Map<string, Known>();
+  const known = new Map<string, ExecutionState>();
   /** As in an account whose limit was raised from what a new one has. */
   const accountLimit = { ConcurrentExecutions: 1_000, UnreservedConcurrentExecutions: 1_000 };
   const mappings = createEventSourceMappings();
@@ -135,7 +135,7 @@ export async function startDurableExecutions({
     return recorded === 'no answer' ? response.destroy() : send(recorded);
   }
 
-  async function record({ execution }: Known, { CheckpointToken, Updates = [] }: Checkpoint) {
+  async function record({ execution }: ExecutionState, { CheckpointToken, Updates = [] }: Checkpoint) {
     if ((await observer?.('before', Updates)) === 'no answer') return 'no answer';
     const { token, operations } = execution.record(CheckpointToken, Updates);
     if ((await observer?.('after', Updates)) === 'no answer') return 'no answer';
@@ -189,10 +189,10 @@ export async function startDurableExecutions({
     };
   }
 
-  const executionsOf = (called: string): Known[] =>
+  const executionsOf = (called: string): ExecutionState[] =>
     [...known.values()].filter(({ functionArn }) => functionNameIn(functionArn) === functionNameIn(called));
 
-  const knownBy = (arn: string): Known => {
+  const knownBy = (arn: string): ExecutionState => {
     const found = known.get(arn);
     if (!found) throw new Refusal(`There is no execution ${arn}`);
     return found;
@@ -290,7 +290,7 @@ export async function startDurableExecutions({
       const arn = begun?.arn ?? `${functionArn}:${version}/durable-execution/${name}/${randomUUID()}`;
       const execution = newExecution(arn, JSON.stringify(event ?? {}), begun?.operations);
       const stopped = Promise.withResolvers<InvokeResult>();
-      const it: Known = {
+      const it: ExecutionState = {
         execution,
         functionArn,
         status: 'RUNNING',
@@ -319,7 +319,10 @@ export async function startDurableExecutions({
   };
 
   /** Until it has succeeded or failed: it is called, and again after what it waits for, and again where its process died. */
-  async function carry(it: Known, invoke: (event: object) => Promise<InvokeResult>): Promise<InvokeResult> {
+  async function carry(
+    it: ExecutionState,
+    invoke: (event: object) => Promise<InvokeResult>,
+  ): Promise<InvokeResult> {
     const { execution } = it;
     for (let deaths = 0; it.status === 'RUNNING'; ) {
       it.wake = new AbortController();
@@ -353,7 +356,7 @@ const callbackVerbs: CallbackAnswer['verb'][] = ['succeed', 'fail'];
 /** A timer of Node waits for 24 days at most, and at once for longer. */
 const longestTimerMs = 2 ** 31 - 1;
 
-async function untilDue({ execution, wake: { signal } }: Known, pause: Pause): Promise<void> {
+async function untilDue({ execution, wake: { signal } }: ExecutionState, pause: Pause): Promise<void> {
   for (let leftMs = 1; leftMs > 0 && !signal.aborted; ) {
     leftMs = (execution.dueMs() ?? 0) - Date.now();
     await pause(Math.min(longestTimerMs, Math.max(0, leftMs)), signal).catch(() => undefined);
@@ -387,7 +390,7 @@ const nameOf = (arn: string): string | undefined => arn.split('/').at(-2);
 const functionNameIn = (called: string): string =>
   (called.replace(/^.*:function:/, '').split(':')[0] ?? '').replace(/^sis-relay-local-/, '');
 
-const summaryOf = ({ execution, functionArn, status }: Known) => ({
+const summaryOf = ({ execution, functionArn, status }: ExecutionState) => ({
   DurableExecutionArn: execution.arn,
   DurableExecutionName: nameOf(execution.arn),
   FunctionArn: functionArn,
@@ -412,7 +415,7 @@ const eventsOf = ({ Id, Name, Type, Status, EndTimestamp, WaitDetails, ...operat
   ];
 };
 
-const resultOf = ({ result }: Known) =>
+const resultOf = ({ result }: ExecutionState) =>
   result?.ok === false
     ? { Error: { ErrorType: result.error.errorType, ErrorMessage: result.error.errorMessage } }
     : { Result: JSON.stringify(result?.payload) };

@@ -10,7 +10,7 @@ type Options = {
   start(): { stop(): Promise<void> };
 };
 
-type Known = Options & {
+type MappingState = Options & {
   uuid: string;
   state: 'Enabled' | 'Disabling' | 'Disabled' | 'Enabling';
   changedMs: number;
@@ -26,10 +26,10 @@ const failure = (name: string, status: number, message: string) =>
 
 /** Lambda's API for event-source mappings, as far as they are switched off and on, and what they do meanwhile. */
 export function createEventSourceMappings() {
-  const known: Known[] = [];
+  const known: MappingState[] = [];
   let isOver = false;
 
-  const change = (mapping: Known, isEnabled: boolean): void => {
+  const change = (mapping: MappingState, isEnabled: boolean): void => {
     mapping.changedMs = Date.now();
     mapping.state = isEnabled ? 'Enabling' : 'Disabling';
     const { running } = mapping;
@@ -71,7 +71,7 @@ export function createEventSourceMappings() {
   };
 }
 
-const configurationOf = ({ uuid, functionName, queueArn, batchSize, state, changedMs }: Known) => ({
+const configurationOf = ({ uuid, functionName, queueArn, batchSize, state, changedMs }: MappingState) => ({
   UUID: uuid,
   BatchSize: batchSize,
   EventSourceArn: queueArn,

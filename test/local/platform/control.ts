@@ -128,9 +128,9 @@ function removeRows(state: State, body: unknown) {
   for (const key of enrollments) state.tables.enrollments.delete(enrollmentOf(state, key));
 }
 
-type Asked = { method: string; name: string; query: URLSearchParams; body: Buffer };
+type ControlRequest = { method: string; name: string; query: URLSearchParams; body: Buffer };
 
-export function answerControl({ method, name, query, body }: Asked, operator: Operator): Answer {
+export function answerControl({ method, name, query, body }: ControlRequest, operator: Operator): Answer {
   const control = controls[`${method} ${name}`];
   try {
     if (control === undefined) throw badRequest(`Known: ${Object.keys(controls).join(', ')}`);

@@ -340,10 +340,10 @@ function rowsOf<Row extends object>({ key: keyFields, index }: Definition<Row>):
   };
 }
 
-function mapped<Given extends object, Made>(
-  given: Given,
-  make: (one: Given[keyof Given]) => Made,
-): { [Name in keyof Given]: Made } {
+function mapped<Values extends object, Made>(
+  given: Values,
+  make: (one: Values[keyof Values]) => Made,
+): { [Name in keyof Values]: Made } {
   const made = Object.entries(given).map(([name, one]) => [name, make(one)]);
   return Object.fromEntries(made);
 }

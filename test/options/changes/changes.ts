@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type Asked = {
+export type ReceivedRequest = {
   path: string;
   query: Record<string, string>;
   headers: IncomingMessage['headers'];
@@ -13,7 +13,7 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 /** A source of changes, on a port of its own: it pages as Ethos does, unless it is told to answer otherwise. */
 export async function startChanges() {
   let notices: object[] = [];
-  const asked: Asked[] = [];
+  const asked: ReceivedRequest[] = [];
   const answers: Answer[] = [];
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://changes');

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
-import { askedIn } from '../../../lib/options/course-export/request.ts';
+import { requestedIn } from '../../../lib/options/course-export/request.ts';
 import { sectionOf } from '../../documents.ts';
 
 test('the example of an export is one that the function takes', () => {
   const section = sectionOf('lib/options/course-export/README.md', '### Export courses');
   const [, payload = ''] = /--payload \\\n {2}'([^']+)'/.exec(section) ?? [];
-  expect(askedIn(JSON.parse(payload)).request).toMatchObject({ orgUnitIds: [2001, 2002], orgUnitType: 3 });
+  expect(requestedIn(JSON.parse(payload)).request).toMatchObject({
+    orgUnitIds: [2001, 2002],
+    orgUnitType: 3,
+  });
 });

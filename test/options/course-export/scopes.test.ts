@@ -4,7 +4,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { afterAll, expect, test } from 'vitest';
 import { exportJob } from '../../../lib/options/course-export/export.ts';
 import { exportOperations } from '../../../lib/options/course-export/parts.ts';
-import { askedIn } from '../../../lib/options/course-export/request.ts';
+import { requestedIn } from '../../../lib/options/course-export/request.ts';
 import type { ExportTotals } from '../../../lib/options/course-export/totals.ts';
 import { createAuthenticator } from '../../../lib/platform/auth/auth.ts';
 import { createPlatformClient, type PlatformClient } from '../../../lib/platform/client/client.ts';
@@ -64,7 +64,7 @@ const exported = async (event: object) => {
       backoff: { minimumSeconds: 1, maximumSeconds: 1 },
     },
   };
-  const { outcome, runId } = await exportJob(async () => services).run(askedIn(event), unrecorded);
+  const { outcome, runId } = await exportJob(async () => services).run(requestedIn(event), unrecorded);
   const { failures } = (await store.readJson(`${runId}/manifest.json`)) as Pick<ExportTotals, 'failures'>;
   s3.destroy();
   return { outcome, failures };

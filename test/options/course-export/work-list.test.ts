@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MessageFailure } from '../../../lib/message/failure.ts';
 import { safe } from '../../../lib/message/safe-text.ts';
 import { type ExportRun, orgUnitList } from '../../../lib/options/course-export/org-unit.ts';
-import { askedIn } from '../../../lib/options/course-export/request.ts';
+import { requestedIn } from '../../../lib/options/course-export/request.ts';
 import { incompleteIn } from '../../../lib/options/course-export/totals.ts';
 import type { PlatformClient } from '../../../lib/platform/client/client.ts';
 import { failureOf } from '../../../lib/platform/client/failure-of.ts';
@@ -96,7 +96,7 @@ const engineIn = ({ deadly = -1 }: World) => {
 };
 
 const runWith = (platform: PlatformClient): ExportRun => ({
-  request: askedIn({}).request,
+  request: requestedIn({}).request,
   runId: 'run',
   services: {
     platform,

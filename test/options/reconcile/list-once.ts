@@ -14,7 +14,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { chooseWrites, type Segment, segments } from '../../../lib/options/reconcile/choose-writes.ts';
-import { chooseTold, divide, groupsIn } from '../../../lib/options/reconcile/divide.ts';
+import { chooseEnrollments, divide, groupsIn } from '../../../lib/options/reconcile/divide.ts';
 import { noReasons, type Reason, reasons, type Selection } from '../../../lib/options/reconcile/selection.ts';
 import { readAcceptedExports } from '../../../lib/options/snapshots/accepted-exports.ts';
 import type { Platform } from '../../../lib/platform/client/client.ts';
@@ -84,7 +84,7 @@ await timed('choose', async () => {
 });
 const partKey = (part: number): string => `part-${part}.gz`;
 const told = await timed('told', () =>
-  chooseTold({ key: 'told.gz', isWhole: selection.isWhole }, selection, {
+  chooseEnrollments({ key: 'told.gz', isWhole: selection.isWhole }, selection, {
     store,
     crosswalk: { platformIds: async () => ({}) },
     platform: {} as Platform,

@@ -3,7 +3,7 @@ import { type Body, newHeld, newImports } from './imports.ts';
 import { entriesOfSis, type Rows, type Sis, smallSis, zipOf } from './sis.ts';
 
 /** What was told about a university until after a night, or in it. */
-export type Told = {
+export type NightlyFacts = {
   /** As `BIO-101 ada 110`, `BIO-101/Essay ada 17.5`. */
   held(night: number): string[];
   bodies(night: number): Body[];
@@ -16,7 +16,7 @@ export type University = {
   title: string;
   /** A whole export holds until the next; a delta that is not named has no row. */
   exports: (sis: Required<Sis>) => Record<number, Sis>;
-  expected: (told: Told) => void;
+  expected: (told: NightlyFacts) => void;
 };
 
 /** `owners`: the mark of each row, by its file and line, as `users 2`. */
@@ -78,7 +78,7 @@ export const newUniversities = (universities: readonly University[], deltas: rea
       nights.set(night, { ...dropped, owners, held: platform.all() });
     },
 
-    toldOf(university: University): Told {
+    toldOf(university: University): NightlyFacts {
       const mark = markOf(university);
       const bodies = (night: number): Body[] =>
         at(night)

@@ -60,7 +60,7 @@ const oneOfTypes = {
 
 const as =
   <GradeType extends string>(gradeType: GradeType) =>
-  <Given extends { type: string; orgUnitId: number; folderId?: number }>(given: Given) => {
+  <Data extends { type: string; orgUnitId: number; folderId?: number }>(given: Data) => {
     const { type: _, orgUnitId, folderId, ...settings } = given;
     return { orgUnitId, folderId, created: { GradeType: gradeType, ...capitalised(settings) } };
   };
@@ -82,7 +82,7 @@ export const newGradeObject = z.discriminatedUnion(
 
 const changing =
   <GradeType extends string>(gradeType: GradeType) =>
-  <Given extends { type: string; orgUnitId: number; gradeObjectId: number }>(given: Given) => {
+  <Data extends { type: string; orgUnitId: number; gradeObjectId: number }>(given: Data) => {
     const { type: _, orgUnitId, gradeObjectId, ...settings } = given;
     return { orgUnitId, gradeObjectId, gradeType, changes: capitalised(settings) as Record<string, unknown> };
   };

@@ -4,11 +4,11 @@ import { authorizeUser, type EntryProbe } from '../../../stage/user-authorizatio
 import { text } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
 
-type Given = { callback: string; returned?: string; appSecret: string; entryPath?: string };
+type AuthUrlOptions = { callback: string; returned?: string; appSecret: string; entryPath?: string };
 
 export const authUrl = async (
   { target, audit, terminal, isJson, print, say, agreed, finish, checkAudit }: CommandContext,
-  { callback, returned, appSecret, entryPath }: Given,
+  { callback, returned, appSecret, entryPath }: AuthUrlOptions,
 ): Promise<void> => {
   await checkAudit();
   let entry: EntryProbe | undefined;

@@ -9,7 +9,7 @@ import type { CommandContext } from '../command-context.ts';
 
 export const openConsole = async (
   { target, terminal, signal, isJson, finish, sentence }: CommandContext,
-  { port, open, readOnly, idle }: Given,
+  { port, open, readOnly, idle }: ConsoleOptions,
 ): Promise<void> => {
   const { url, newUrl, ended } = await startConsole(target, {
     port,
@@ -33,7 +33,7 @@ export const openConsole = async (
   finish(true);
 };
 
-type Given = { port: number; open: boolean; readOnly: boolean; idle: number };
+type ConsoleOptions = { port: number; open: boolean; readOnly: boolean; idle: number };
 
 /**
  * Security: other users of this machine see the arguments of processes, and the address contains the token. So the browser opens a file

@@ -8,12 +8,12 @@ import { writeNewFile } from '../../../stage/new-file.ts';
 import { doctorStepsView, doctorView, minutesOf } from '../../views/doctor.ts';
 import type { CommandContext } from '../command-context.ts';
 
-type Given = { list?: true; report?: string; after?: string };
+type DoctorOptions = { list?: true; report?: string; after?: string };
 
 export const doctor = async (
   context: CommandContext,
   named: string[],
-  { list, report, after }: Given,
+  { list, report, after }: DoctorOptions,
 ): Promise<void> => {
   const { print, finish, terminal, signal } = context;
   const chosen = stepsNamed(after !== undefined && named.length === 0 ? [pausedThroughDeployment.id] : named);

@@ -13,11 +13,11 @@ import { type Note, text } from '../../views/view.ts';
 import type { CommandContext } from '../command-context.ts';
 import type { Terminal } from '../print/terminal.ts';
 
-type Given = Partial<StageAnswers> & { stages: string; check?: true };
+type InitOptions = Partial<StageAnswers> & { stages: string; check?: true };
 
 export const init = async (
   { terminal, targetOptions, isJson, print, finish }: CommandContext,
-  { stages, check, ...given }: Given,
+  { stages, check, ...given }: InitOptions,
 ): Promise<void> => {
   const { stage, region } = targetOptions;
   const folder = folderOf(stages);

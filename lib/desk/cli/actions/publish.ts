@@ -13,7 +13,7 @@ import type { CommandContext } from '../command-context.ts';
 export const publish = async (
   { target, audit, terminal, signal, print, progress, finish, checkAudit }: CommandContext,
   file: string,
-  { dryRun = false, validOnly = false, bulk = false, wait, map, ...given }: Given,
+  { dryRun = false, validOnly = false, bulk = false, wait, map, ...given }: PublishOptions,
 ): Promise<void> => {
   const integrations = await loadIntegrations();
   const mapping = map === undefined ? undefined : await openMapping(map, integrations);
@@ -51,7 +51,7 @@ export const publish = async (
   finish(isDone);
 };
 
-type Given = Omit<Source, 'input' | 'mapping'> & {
+type PublishOptions = Omit<Source, 'input' | 'mapping'> & {
   map?: string;
   dryRun?: boolean;
   validOnly?: boolean;

@@ -3,15 +3,15 @@ import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import { howToGetRole, needsRole, type Role } from '../../../stage/roles.ts';
 
 /** The command's options that may be the cause. */
-type Given = { profile?: string; region?: string; local?: boolean; stack?: string };
+type CommandOptions = { profile?: string; region?: string; local?: boolean; stack?: string };
 
 /** Describes an error in a sentence for the user of the command. */
-export const errorSentence = (error: unknown, given: Given, role?: Role): string => {
+export const errorSentence = (error: unknown, options: CommandOptions, role?: Role): string => {
   if (!(error instanceof Error)) return `It failed: ${typeof error}`;
   if (error instanceof UsageError || error instanceof RefusedError) return error.message;
   const { name } = error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  const profile = given.profile === undefined ? '' : ` of the profile ${given.profile}`;
+  const profile = options.profile === undefined ? '' : ` of the profile ${options.profile}`;
   if (
     /^(ExpiredToken|RequestExpired)/.test(name) ||
     /token is expired|token has expired/i.test(error.message)
@@ -32,7 +32,7 @@ export const errorSentence = (error: unknown, given: Given, role?: Role): string
     return 'There is no such queue in this account and region. Check --stage, --region and --profile.';
   if (name === 'NoSuchBucket') return 'There is no such bucket. Check --bucket.';
   if (/^(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN)$/.test(code) || name === 'TimeoutError')
-    return unreachable(error, code || name, given);
+    return unreachable(error, code || name, options);
   if ('$metadata' in error) return `AWS refused: ${name}: ${logText(error.message)}`;
   return ofThisMachine(error, code);
 };
@@ -55,7 +55,7 @@ const ofThisMachine = (error: Error, code: string): string => {
   return `This is a defect of sis-relay. Please report it: ${logText(stack, 2_000)}`;
 };
 
-const unreachable = (error: Error, code: string, { local, stack, region }: Given): string => {
+const unreachable = (error: Error, code: string, { local, stack, region }: CommandOptions): string => {
   if (local || stack !== undefined)
     return `The stack on this machine does not answer (${code}). Is \`npm run local\` still running?`;
   const host = 'hostname' in error && typeof error.hostname === 'string' ? error.hostname : '';

@@ -175,9 +175,9 @@ const inTerminal = (id = ''): string =>
 
 const nothingChanged = 'Nothing is changed. Fill in a field, or remove one.';
 
-type Told = { message?: unknown; problems: readonly string[]; typed?: Answer };
+type EditState = { message?: unknown; problems: readonly string[]; typed?: Answer };
 
-const fieldsOf = (columns: Columns, { message, problems, typed = {} }: Told): FieldOfMessage[] => {
+const fieldsOf = (columns: Columns, { message, problems, typed = {} }: EditState): FieldOfMessage[] => {
   const heldBy = message === undefined ? undefined : valuesOf(message);
   // Each is shown once: at its field, or at the first field of what it names.
   const left = new Map(problemsIn(problems).map(({ path, problem }) => [path, problem]));

@@ -14,9 +14,9 @@ import {
   asOf,
   clock,
   type Desk,
+  type FilterTexts,
   filterFrom,
   formOf,
-  type Given,
   htmlOf,
   offered,
   whichOf,
@@ -153,7 +153,7 @@ ${act('Replay', '/replay')}${act('Edit', '/edit')}${act('Export', '/export')}${a
 };
 
 /** Those that were kept, and a form to keep the one that is set. */
-const keptFilters = async ({ filters }: Desk, given: Given): Promise<Html> => {
+const keptFilters = async ({ filters }: Desk, given: FilterTexts): Promise<Html> => {
   const [here, all] = [href('/letters', given), await filters.all()];
   const isSet = Object.keys(given).length > 0 && !all.some(([, address]) => address === here);
   if (all.length === 0 && !isSet) return html``;
@@ -164,7 +164,7 @@ const keptFilters = async ({ filters }: Desk, given: Given): Promise<Html> => {
   return html`<div class="kept">${kept}${isSet ? html`<form method="post" action="/filters" class="inline">${hiddenFields(given)}<label>Name <input name="name" required maxlength="60" autocomplete="off"></label><button>Keep this filter</button></form>` : ''}</div>`;
 };
 
-const filterForm = (given: Given, { integrations }: Desk): Html => {
+const filterForm = (given: FilterTexts, { integrations }: Desk): Html => {
   const field = (name: string, label: string, hint = ''): Html =>
     textField(name, label, { value: given[name]?.join(', '), hint });
   const select = (name: string, label: string, options: readonly string[]): Html =>

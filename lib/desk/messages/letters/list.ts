@@ -49,7 +49,7 @@ export const listingOf = <Of extends DeskRecord>(records: readonly Of[]) => {
   };
 };
 
-type Reading = {
+type ListingOptions = {
   filter: Filter;
   /** Only what matches is wanted: causes are distinguished among all records. */
   isNarrow?: boolean;
@@ -60,7 +60,7 @@ type Reading = {
 export const readListing = async (
   target: Target,
   list: List,
-  { filter, isNarrow = false, signal }: Reading,
+  { filter, isNarrow = false, signal }: ListingOptions,
 ) => {
   const condition = isNarrow && filter.cause === undefined ? conditionOf(filter) : undefined;
   const options = { kinds: filter.kind, condition, signal };

@@ -12,11 +12,11 @@ import { integrationNames } from '../../../stage/function-names.ts';
 import { functionOf } from './event-body.ts';
 import type { Row } from './rows.ts';
 
-type Known = Integration<unknown> | undefined;
+type MaybeIntegration = Integration<unknown> | undefined;
 
 export type Checking = {
   /** The integration of this name, if there is one. */
-  integrationOf(name: string): Known | Promise<Known>;
+  integrationOf(name: string): MaybeIntegration | Promise<MaybeIntegration>;
   /** What each message carries beside its body. */
   attributes: Outgoing['attributes'];
   /** What else may help if there is no function for the type. */

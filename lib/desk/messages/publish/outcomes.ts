@@ -6,7 +6,7 @@ import type { PublishedMessage } from './publish.ts';
 export const outcomes = ['done', 'duplicate', 'superseded', 'letter', 'waiting', 'unknown'] as const;
 export type PublishedOutcome = (typeof outcomes)[number];
 
-export type Told = PublishedMessage & {
+export type MessageResult = PublishedMessage & {
   outcome: PublishedOutcome;
   /** The failure of a letter, or what a message waits for. */
   kind?: string;
@@ -15,7 +15,7 @@ export type Told = PublishedMessage & {
 };
 
 export type Awaited = {
-  messages: Told[];
+  messages: MessageResult[];
   outcomes: Record<PublishedOutcome, number>;
   /** Some outcomes could not be read. */
   unread: boolean;
@@ -42,7 +42,7 @@ export const awaitOutcomes = async (
     await watch.stop();
   }
   const told = messages.map(
-    (message): Told => ({ ...message, ...toldBy(watch.recordOf(message.messageId)) }),
+    (message): MessageResult => ({ ...message, ...resultBy(watch.recordOf(message.messageId)) }),
   );
   const counts = Object.fromEntries(
     outcomes.map((each) => [each, told.filter(({ outcome }) => outcome === each).length]),
@@ -50,7 +50,7 @@ export const awaitOutcomes = async (
   return { messages: told, outcomes: counts, unread: watch.problem() !== undefined };
 };
 
-const toldBy = (record: DeskRecord | undefined): Omit<Told, keyof PublishedMessage> => {
+const resultBy = (record: DeskRecord | undefined): Omit<MessageResult, keyof PublishedMessage> => {
   if (record === undefined) return { outcome: 'unknown' };
   const { state, kind, error, words, remedy } = record;
   if (state === 'done' || state === 'duplicate' || state === 'superseded') return { outcome: state };

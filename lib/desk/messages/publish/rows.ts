@@ -200,7 +200,7 @@ async function* lineRows(input: Input, bodyIn: BodyIn): AsyncGenerator<Row> {
 type Cells = Map<string, Cell>;
 
 /** How a table is read; the column names in its header are checked once. */
-type Reading = {
+type TableFormat = {
   /** Undefined: it is seen in the first row. */
   separator?: string | undefined;
   /** @throws UsageError */
@@ -209,7 +209,7 @@ type Reading = {
 };
 
 /** For a table whose columns are the fields of one function's data. */
-const ownRows = (integration: Integration<unknown>, dating: Dating): Reading => {
+const ownRows = (integration: Integration<unknown>, dating: Dating): TableFormat => {
   const columns = columnsOf(integration);
   let decimal: 'either' | undefined;
   return {
@@ -235,7 +235,7 @@ const refuseTwice = (header: string[], name: string): void => {
 };
 
 /** For a table whose columns are the SIS' own. */
-const mappedRows = (given: Mapping, dating: Dating): Reading => {
+const mappedRows = (given: Mapping, dating: Dating): TableFormat => {
   const columns = columnsIn(given);
   let mapping = given;
   return {
@@ -269,21 +269,21 @@ const mappedRows = (given: Mapping, dating: Dating): Reading => {
   };
 };
 
-async function* csvRows(input: Input, reading: Reading): AsyncGenerator<Row> {
+async function* csvRows(input: Input, format: TableFormat): AsyncGenerator<Row> {
   let header: string[] | undefined;
   const rows = tableRows(input.open(), {
     file: input.name,
     maxRecordBytes: maxMessageBytes,
-    delimiterIn: reading.separator === undefined ? delimiterIn : () => reading.separator ?? ',',
+    delimiterIn: format.separator === undefined ? delimiterIn : () => format.separator ?? ',',
     onHeader: (columns, separator) => {
       header = columns;
-      reading.begin(columns, input.name, separator);
+      format.begin(columns, input.name, separator);
     },
   });
   try {
     for await (const row of rows) {
       if (row.problem === undefined)
-        yield* reading.rows(row.line, new Map(header?.map((name, at) => [name, row.cells[at] as Cell])));
+        yield* format.rows(row.line, new Map(header?.map((name, at) => [name, row.cells[at] as Cell])));
       else yield { line: row.line, problem: row.problem };
     }
   } catch (error) {

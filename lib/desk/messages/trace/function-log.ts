@@ -34,7 +34,7 @@ const lineSchema = factsSchema.extend({
   messages: z.array(factsSchema).optional(),
 });
 
-type Asked = {
+type LogQuery = {
   /** SQS' ids of messages, and ids of events. */
   ids: readonly string[];
   functions: readonly string[];
@@ -42,7 +42,7 @@ type Asked = {
   signal: AbortSignal;
 };
 
-export type Told = { events: TraceEvent[]; isWhole: boolean };
+export type LoggedEvents = { events: TraceEvent[]; isWhole: boolean };
 
 /** Maximum number of lines per function. */
 const maxLines = 1_000;
@@ -51,16 +51,16 @@ const maxPages = 200;
 const maxMs = 60_000;
 
 /** What the functions logged about these messages since then. @throws if their log cannot be read. */
-export const loggedOf = async (target: Target, asked: Asked): Promise<Told> => {
+export const loggedOf = async (target: Target, query: LogQuery): Promise<LoggedEvents> => {
   const { functionLog } = target;
   if (functionLog === undefined)
     throw new RefusedError('the stack does not record it: restart `npm run local`');
-  const ids = new Set(asked.ids);
+  const ids = new Set(query.ids);
   const { lines, isWhole } =
     'file' in functionLog
-      ? { lines: await linesOfFile(functionLog.file, asked), isWhole: true }
+      ? { lines: await linesOfFile(functionLog.file, query), isWhole: true }
       : await linesOfGroups(awsClient(await cloudWatchLogs(), functionLog.client), {
-          ...asked,
+          ...query,
           prefix: `/aws/lambda/${target.prefix}`,
         });
   return { events: lines.flatMap((line) => eventsIn(line, ids)), isWhole };
@@ -70,7 +70,7 @@ export const loggedOf = async (target: Target, asked: Asked): Promise<Told> => {
 const cloudWatchLogs = async () => (await import('@aws-sdk/client-cloudwatch-logs')).CloudWatchLogsClient;
 
 /** `npm run local` puts the function's name before each line. */
-const linesOfFile = async (file: string, { ids }: Asked): Promise<string[]> => {
+const linesOfFile = async (file: string, { ids }: LogQuery): Promise<string[]> => {
   const found: string[] = [];
   for await (const line of createInterface({
     input: createReadStream(file),
@@ -97,7 +97,7 @@ const patternsFor = (texts: readonly string[]): string[] => {
 
 const linesOfGroups = async (
   client: CloudWatchLogsClient,
-  { ids, functions, sinceMs, signal, prefix }: Asked & { prefix: string },
+  { ids, functions, sinceMs, signal, prefix }: LogQuery & { prefix: string },
 ): Promise<{ lines: string[]; isWhole: boolean }> => {
   const { FilterLogEventsCommand } = await import('@aws-sdk/client-cloudwatch-logs');
   const late = AbortSignal.timeout(maxMs);

@@ -1,6 +1,6 @@
 import { conditionOn, scanned } from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord, State } from '../../../delivery/letters/record.ts';
-import { type About, isAbout } from '../../../delivery/letters/subject.ts';
+import { isAbout, type SubjectFilter } from '../../../delivery/letters/subject.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 import { logText } from '../../../runtime/privacy/log-text.ts';
 import { leftOutTexts } from '../../../stage/audit-log.ts';
@@ -63,7 +63,7 @@ export const traceOf = async (
 ): Promise<Trace> => {
   if (id.length < 4) throw new UsageError(`${id} is too short. Give at least its first 4 characters.`);
   const unread: Trace['unread'] = [];
-  const attempt = async <Told>(source: string, read: () => Promise<Told>, none: Told): Promise<Told> => {
+  const attempt = async <Value>(source: string, read: () => Promise<Value>, none: Value): Promise<Value> => {
     try {
       return await read();
     } catch (error) {
@@ -265,7 +265,7 @@ export const letterOrTrace = async (
  */
 export const messagesAbout = async (
   target: Target,
-  about: About,
+  about: SubjectFilter,
   { limit, signal }: { limit: number; signal: AbortSignal },
 ): Promise<{ messages: DeskRecord[]; isWhole: boolean }> => {
   const condition = conditionOn(about);

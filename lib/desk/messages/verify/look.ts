@@ -98,10 +98,10 @@ const unresolvedByLetter = ({ failure, attributes }: Doubt): Unresolved => {
 const quietFrom = ({ record }: Doubt, item: Item | undefined, { settings }: Connection): number =>
   item === undefined ? record.atMs + settings.ledger.lateEffectMs : item.busyUntilMs;
 
-type Asked = { integration: Integration<unknown>; message: Message<unknown> };
+type ParsedMessage = { integration: Integration<unknown>; message: Message<unknown> };
 
 const isThere = async (
-  { integration, message }: Asked,
+  { integration, message }: ParsedMessage,
   unresolved: Unresolved,
   { connection: { client, settings, readSecret }, files, signal }: LookParts,
 ): Promise<boolean> => {

@@ -89,11 +89,14 @@ const mustAnswer = async (connection: Connection): Promise<void> => {
     );
 };
 
-type Read = { doubts: Map<Selected, Doubt>; gone: Map<Selected, Look> };
+type DoubtsRead = { doubts: Map<Selected, Doubt>; gone: Map<Selected, Look> };
 
-const readDoubts = async (target: Target, options: ReadOptions & { letters: Selected[] }): Promise<Read> =>
+const readDoubts = async (
+  target: Target,
+  options: ReadOptions & { letters: Selected[] },
+): Promise<DoubtsRead> =>
   withLetters(target, options, async (inHand) => {
-    const doubts: Read['doubts'] = new Map();
+    const doubts: DoubtsRead['doubts'] = new Map();
     for (const letter of inHand.letters) {
       const { body, failure, attributes } = await inHand.read(letter);
       doubts.set(letter, { body, failure, attributes, record: letter.record });
@@ -106,7 +109,7 @@ const readDoubts = async (target: Target, options: ReadOptions & { letters: Sele
 const maxUnanswered = 5;
 
 const lookAtAll = async (
-  { doubts, gone }: Read,
+  { doubts, gone }: DoubtsRead,
   integrations: ReadonlyMap<Selected, Integration<unknown>>,
   {
     target,

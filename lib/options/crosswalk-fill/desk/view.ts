@@ -9,7 +9,7 @@ const sourceText = { platform: 'the platform', file: 'the file in crosswalk/' } 
 const idsText = (ids: readonly number[], more = 0): string =>
   [...ids, ...(more > 0 ? [`${numberOf(more)} more`] : [])].join(' and ');
 
-type Asked = { kind: keyof typeof nameLabels; name: string };
+type NameQuery = { kind: keyof typeof nameLabels; name: string };
 
 /** As a person chooses them. */
 export const nameLabels = {
@@ -18,10 +18,10 @@ export const nameLabels = {
   orgDefinedId: 'user with the OrgDefinedId',
 } as const;
 
-export const kindLabelled = (label: string): Asked['kind'] | undefined =>
-  (Object.keys(nameLabels) as Asked['kind'][]).find((kind) => nameLabels[kind] === label);
+export const kindLabelled = (label: string): NameQuery['kind'] | undefined =>
+  (Object.keys(nameLabels) as NameQuery['kind'][]).find((kind) => nameLabels[kind] === label);
 
-export const nameView = (shown: readonly ShownName[], { kind, name }: Asked): View =>
+export const nameView = (shown: readonly ShownName[], { kind, name }: NameQuery): View =>
   shown.length === 0
     ? [
         text(

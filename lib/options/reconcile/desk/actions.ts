@@ -67,10 +67,14 @@ export const run = async (
   finish(isFine(comparison) && report.state === 'whole');
 };
 
-type Given = { reason: string; run?: string };
+type AcceptOptions = { reason: string; run?: string };
 
-export const accept = async (context: CommandContext, of: string[], given: Given): Promise<void> => {
-  const { reason, run } = given;
+export const accept = async (
+  context: CommandContext,
+  of: string[],
+  options: AcceptOptions,
+): Promise<void> => {
+  const { reason, run } = options;
   await context.checkAudit();
   context.finish((await verbs.accept(context, { of, reason, run })) !== undefined);
 };
@@ -78,7 +82,7 @@ export const accept = async (context: CommandContext, of: string[], given: Given
 export const resend = async (
   context: CommandContext,
   of: string[],
-  { reason, run, wait }: Given & { wait: number },
+  { reason, run, wait }: AcceptOptions & { wait: number },
 ): Promise<void> => {
   const options = { of, reason, run, patienceMs: wait * oneMinuteMs };
   await context.checkAudit();

@@ -68,10 +68,10 @@ export const listReports = async (
 export const runningComparison = async (target: Target, signal: AbortSignal): Promise<Report | undefined> =>
   (await listReports(target, { limit: 1, signal })).find(({ state }) => state === 'running');
 
-type Read = { report: Report; newer: Comparison['newer'] };
+type RunRead = { report: Report; newer: Comparison['newer'] };
 
 /** @param given an id, or its beginning; undefined: the run that ended last. @throws RefusedError if none or more than one matches. */
-const readRun = async (target: Target, given: string | undefined, signal: AbortSignal): Promise<Read> => {
+const readRun = async (target: Target, given: string | undefined, signal: AbortSignal): Promise<RunRead> => {
   const bucket = await reviewBucketOf(target);
   const ids = { prefix: reconcilePrefix, signal };
   const latest = given === undefined ? await latestIn(bucket) : undefined;

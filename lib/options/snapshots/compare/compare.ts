@@ -1,7 +1,7 @@
 import { kindWords } from '../kind-words.ts';
 import { type FileName, fileNames, type Modes } from '../package/manifest.ts';
 import type { Package } from '../package/package.ts';
-import type { Read } from '../package/reading.ts';
+import type { FilesRead } from '../package/reading.ts';
 import { mostlyRefused } from '../package/rows.ts';
 import { userField } from '../package/settings-file.ts';
 import type { FileRead } from '../state/accepted.ts';
@@ -66,7 +66,7 @@ export const compareOneRoster = async (
   return { ...judge({ read, modes }, comparison, last), by, unknownRoles, isDelta: delta !== undefined };
 };
 
-type Judged = { read: Read; modes: Modes };
+type Judged = { read: FilesRead; modes: Modes };
 
 /** The first snapshot cannot lack anything. */
 const judge = (

@@ -1,7 +1,7 @@
 import { refusedInNames } from '../../../delivery/handle/fields/grade-object.ts';
 import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
 import type { Table } from '../../../runtime/files/tables/table.ts';
-import { type Reading, viewRows } from '../package/reading.ts';
+import { type PackageReading, viewRows } from '../package/reading.ts';
 import { countRows, refuseRows } from '../package/rows.ts';
 import { namePartsIn } from '../package/settings-file.ts';
 import { UnusableSnapshot } from '../unusable.ts';
@@ -36,7 +36,7 @@ const columns = {
 const maxCircle = 100;
 
 /** Sends the changes of line items, and makes the table `items`. */
-export const settleLineItems = async (table: Table | undefined, reading: Reading): Promise<void> => {
+export const settleLineItems = async (table: Table | undefined, reading: PackageReading): Promise<void> => {
   const { comparison, given } = reading;
   const { sets } = comparison;
   const mode = given.modes.lineItems;
@@ -65,7 +65,7 @@ const settingName = '"lineItemName" in snapshot-settings.json';
 /** Makes `file_rows` anew, with names by a template in place of titles. A name that lacks a part is empty: two of these could look the same. */
 const giveNames = async (
   table: Table,
-  { reading, setting }: { reading: Reading; setting: string },
+  { reading, setting }: { reading: PackageReading; setting: string },
 ): Promise<void> => {
   const { sets } = reading.comparison;
   const parts = namePartsIn(setting, 'lineItem') ?? [];

@@ -36,13 +36,13 @@ import { compareWanted, countWanted, eventOf, writeChanges, writeState } from '.
 const sql = statementsIn('mapped');
 
 type Message = SnapshotMapping['messages'][number];
-type Given = {
+type MappedFile = {
   path: string;
   file: string;
   mapping: SnapshotMapping;
   integrations: ReadonlyMap<string, Integration<unknown>>;
 };
-type Context = Given & {
+type Context = MappedFile & {
   comparison: Comparison;
   /** With only the fields that identify whom a row is about. */
   naming: SnapshotMapping;
@@ -53,17 +53,17 @@ type Context = Given & {
  * @throws UnusableSnapshot
  */
 export const compareMapped = async (
-  given: Given,
+  mapped: MappedFile,
   comparison: Comparison,
   last: LastAccepted | undefined,
 ): Promise<Outcome> => {
-  const { file } = given;
+  const { file } = mapped;
   const { sets } = comparison;
-  const by = JSON.stringify(given.mapping.messages.map(({ function: name, key }) => [name, ...key]));
+  const by = JSON.stringify(mapped.mapping.messages.map(({ function: name, key }) => [name, ...key]));
   if (last !== undefined) checkKeys(by, last.by, file);
-  const table = await open(given, comparison);
-  const mapping = mappingAs(given.mapping, table.delimiter);
-  const context: Context = { ...given, mapping, comparison, naming: namingIn(mapping) };
+  const table = await open(mapped, comparison);
+  const mapping = mappingAs(mapped.mapping, table.delimiter);
+  const context: Context = { ...mapped, mapping, comparison, naming: namingIn(mapping) };
   for (const [at, { function: name, key, time }] of mapping.messages.entries())
     await sets.run(sql('add_kind'), [kindOf(at), name, file, key.join(', '), time ? labelOf(time) : null]);
   await addDamaged(comparison, { file, kindName: file, table });
@@ -122,7 +122,7 @@ const checkKeys = (by: string, before: string, file: string): void => {
   );
 };
 
-const open = async ({ path, file, mapping }: Given, comparison: Comparison): Promise<Table> => {
+const open = async ({ path, file, mapping }: MappedFile, comparison: Comparison): Promise<Table> => {
   const { separator } = mapping.cells;
   const table = await readTable(createReadStream(path), join(comparison.folder, 'rows'), {
     file,

@@ -4,7 +4,7 @@ import type { Table } from '../../../runtime/files/tables/table.ts';
 import { readNames } from '../package/names.ts';
 import type { Package } from '../package/package.ts';
 import { countPassedRows, passedNamesOf } from '../package/passed.ts';
-import { openFile, type Read, type Reading, readAhead, viewRows } from '../package/reading.ts';
+import { type FilesRead, openFile, type PackageReading, readAhead, viewRows } from '../package/reading.ts';
 import { addUserRoles } from '../package/roles.ts';
 import { countClaims, countRows, noteSaid, refuseClaims } from '../package/rows.ts';
 import { type UserField, userField } from '../package/settings-file.ts';
@@ -41,11 +41,11 @@ export const compareExport = async (
   given: Package,
   comparison: Comparison,
   { lastField }: { lastField: UserField },
-): Promise<{ read: Read; unknownRoles: UnknownRoles }> => {
+): Promise<{ read: FilesRead; unknownRoles: UnknownRoles }> => {
   const { sets, settings } = comparison;
   const { modes } = given;
   const { field } = settings.user;
-  const reading: Reading = { given, comparison, tables: readAhead(given), read: {} };
+  const reading: PackageReading = { given, comparison, tables: readAhead(given), read: {} };
   await prepare(comparison, lastField);
   refuseDoubled(await sets.all<[string, number]>(ofAccepted('count_doubled')), comparison);
   const users = await readNames(reading);
@@ -189,7 +189,7 @@ const enrollmentColumns = {
   changed: 'dateLastModified',
 };
 
-const readEnrollments = async (reading: Reading, users: Table | undefined): Promise<UnknownRoles> => {
+const readEnrollments = async (reading: PackageReading, users: Table | undefined): Promise<UnknownRoles> => {
   const { sets } = reading.comparison;
   const table = await openFile(reading, 'enrollments');
   await viewRows(sets, table, { columns: enrollmentColumns });
@@ -205,7 +205,7 @@ const readEnrollments = async (reading: Reading, users: Table | undefined): Prom
 
 /** Makes claims of the rows that were read. Returns whether it refused some. */
 const claim = async (
-  { comparison, given }: Reading,
+  { comparison, given }: PackageReading,
   name: 'enrollments' | 'results',
   sql: (name: string) => string,
 ): Promise<boolean> => {
@@ -223,7 +223,10 @@ const claim = async (
 };
 
 /** Tells which accepted rows a delta does not have, and cannot use. */
-const reportStill = async ({ comparison }: Reading, name: 'enrollments' | 'results'): Promise<void> => {
+const reportStill = async (
+  { comparison }: PackageReading,
+  name: 'enrollments' | 'results',
+): Promise<void> => {
   const { sets } = comparison;
   if (!(await hasRows(sets, 'unusable_still'))) return;
   await sets.run('SET VARIABLE kind_name = $1', [name]);
@@ -254,7 +257,7 @@ const resultColumns = {
   changed: 'dateLastModified',
 };
 
-const readResults = async (reading: Reading): Promise<void> => {
+const readResults = async (reading: PackageReading): Promise<void> => {
   const { comparison, given } = reading;
   const { sets } = comparison;
   const table = await openFile(reading, 'results');

@@ -15,11 +15,17 @@ import { diffView } from './views/snapshots.ts';
 import { settingsText, surveyView } from './views/survey.ts';
 import { mappingText, tablesView } from './views/tables.ts';
 
-type Given = { as?: string; map?: string; settings?: string; writeSettings?: string; writeMapping?: string };
+type DiffOptions = {
+  as?: string;
+  map?: string;
+  settings?: string;
+  writeSettings?: string;
+  writeMapping?: string;
+};
 
-export const diff = async (context: CommandContext, file: string, given: Given): Promise<void> => {
+export const diff = async (context: CommandContext, file: string, options: DiffOptions): Promise<void> => {
   const { targetIfNamed: target, print, bar } = context;
-  const { as, map, settings, writeSettings, writeMapping } = given;
+  const { as, map, settings, writeSettings, writeMapping } = options;
   await checkReadable(file);
   if (isTable(file) && writeSettings !== undefined)
     throw new UsageError(
@@ -37,10 +43,10 @@ export const diff = async (context: CommandContext, file: string, given: Given):
   }
   const isUnknown = async (): Promise<boolean> => target === undefined || !(await hasSettings(target));
   const hasOwn = isTable(file) || settings !== undefined || map !== undefined;
-  if (writeSettings !== undefined || (!hasOwn && (await isUnknown()))) return survey(context, file, given);
+  if (writeSettings !== undefined || (!hasOwn && (await isUnknown()))) return survey(context, file, options);
   const integrations = await loadIntegrations();
-  const options = { file, as, map, settings, onProgress: bar('Comparing') };
-  const found = await diffSnapshot(target, options, integrations);
+  const compareOptions = { file, as, map, settings, onProgress: bar('Comparing') };
+  const found = await diffSnapshot(target, compareOptions, integrations);
   print(withFiveCounts(found), () => diffView(found));
 };
 
@@ -61,7 +67,7 @@ const proposeMapping = async (
 const survey = async (
   { targetIfNamed: target, signal, print, bar, finish }: CommandContext,
   file: string,
-  { writeSettings }: Given,
+  { writeSettings }: DiffOptions,
 ): Promise<void> => {
   const integrations = await loadIntegrations();
   const crosswalk = target && crosswalkOf(target);

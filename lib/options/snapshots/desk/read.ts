@@ -71,22 +71,22 @@ const acceptedIn = async ({ textIfAny }: ReviewBucket, feed: string): Promise<st
   return typeof id === 'string' ? id : undefined;
 };
 
-type Read = { limit: number; signal: AbortSignal };
+type ListOptions = { limit: number; signal: AbortSignal };
 
 /** The newest records, and the number of all. */
-const recordsIn = async (bucket: ReviewBucket, { limit, signal }: Read) => {
+const recordsIn = async (bucket: ReviewBucket, { limit, signal }: ListOptions) => {
   const ids = await bucket.idsIn('', { prefix: recordsPrefix, signal });
   const read = await Promise.all(ids.slice(0, limit).map((id) => recordIn(bucket, id)));
   return { snapshots: read.flatMap((record) => record ?? []), all: ids.length };
 };
 
 /** @throws if the bucket cannot be read. */
-export const listSnapshots = async (target: Target, given: Read): Promise<SnapshotList> => {
+export const listSnapshots = async (target: Target, options: ListOptions): Promise<SnapshotList> => {
   const bucket = await reviewBucketOf(target);
   const [{ snapshots, all }, feeds, { waiting }] = await Promise.all([
-    recordsIn(bucket, given),
-    readFeeds(bucket, given.signal),
-    listUnacceptedIn(bucket, given.signal).then((put) => unacceptedFilesOf(put, target)),
+    recordsIn(bucket, options),
+    readFeeds(bucket, options.signal),
+    listUnacceptedIn(bucket, options.signal).then((put) => unacceptedFilesOf(put, target)),
   ]);
   const tables = feeds.flatMap(({ name, id }) => (name === zipFeed ? [] : [[name, id]]));
   const accepted = feeds.find(({ name }) => name === zipFeed)?.id;

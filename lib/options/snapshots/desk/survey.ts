@@ -133,10 +133,10 @@ const look = async (file: string, { folder, signal, onProgress }: Looking) => {
   }
 };
 
-type Reading = { given: Package; sets: SetEngine; signal: AbortSignal | undefined };
+type SurveyInput = { given: Package; sets: SetEngine; signal: AbortSignal | undefined };
 
-const readAll = async (present: readonly LookedFile[], reading: Reading) => {
-  const { given, sets, signal } = reading;
+const readAll = async (present: readonly LookedFile[], input: SurveyInput) => {
+  const { given, sets, signal } = input;
   await prepareFacts(sets);
   const facts: Facts = {};
   const files: Survey['files'] = [];

@@ -85,9 +85,9 @@ const refuseOthers = async (files: Files, main: readonly (readonly [FileName, Mo
   );
 };
 
-type Given = { files: Files; properties: ReadonlyMap<string, string>; isDelta: boolean };
+type ManifestFacts = { files: Files; properties: ReadonlyMap<string, string>; isDelta: boolean };
 
-const modeOf = (name: FileName, { files, properties, isDelta }: Given): Mode => {
+const modeOf = (name: FileName, { files, properties, isDelta }: ManifestFacts): Mode => {
   const file = `${name}.csv`;
   const isHere = files.has(file);
   const told = properties.get(`file.${name.toLowerCase()}`)?.toLowerCase();

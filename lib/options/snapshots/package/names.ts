@@ -5,7 +5,7 @@ import { UnusableSnapshot } from '../unusable.ts';
 import type { FurtherName } from './manifest.ts';
 import type { Package } from './package.ts';
 import { loadAcceptedNames } from './passed.ts';
-import { openFile, type Reading, viewRows } from './reading.ts';
+import { openFile, type PackageReading, viewRows } from './reading.ts';
 import { addReadRows, countRows, refuseRows } from './rows.ts';
 import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './settings-file.ts';
 
@@ -22,7 +22,7 @@ type Named = {
 };
 
 /** Fills the table `names`, and what else `names.sql` makes of it. Returns the table of users. */
-export const readNames = async (reading: Reading): Promise<Table | undefined> => {
+export const readNames = async (reading: PackageReading): Promise<Table | undefined> => {
   const { comparison, given } = reading;
   const { sets, settings } = comparison;
   const { orgUnitCode, user } = settings;
@@ -80,7 +80,7 @@ const links: Record<LinkedRow, { file: FurtherName; columns: readonly string[] }
   },
 };
 
-const addNamed = async (table: Table, named: Named, reading: Reading): Promise<void> => {
+const addNamed = async (table: Table, named: Named, reading: PackageReading): Promise<void> => {
   const { name, parts, setting, rules } = named;
   const { sets } = reading.comparison;
   const own: Record<string, string> = {};
@@ -118,7 +118,11 @@ const addNamed = async (table: Table, named: Named, reading: Reading): Promise<v
 };
 
 /** Reads the parts of names from other files into the table `linked_names`. Returns the places of those parts. */
-const addLinked = async (table: Table, named: Named, { comparison, given }: Reading): Promise<number[]> => {
+const addLinked = async (
+  table: Table,
+  named: Named,
+  { comparison, given }: PackageReading,
+): Promise<number[]> => {
   const { name, parts, setting } = named;
   const { sets } = comparison;
   const settingName = `${setting} in snapshot-settings.json`;

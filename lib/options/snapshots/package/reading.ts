@@ -6,10 +6,10 @@ import { type FileName, fileNames } from './manifest.ts';
 import type { Package } from './package.ts';
 import { addRows } from './rows.ts';
 
-export type Read = Partial<Record<FileName, FileRead>>;
+export type FilesRead = Partial<Record<FileName, FileRead>>;
 
 /** An export of OneRoster, its tables, and the files that were read so far. */
-export type Reading = { given: Package; comparison: Comparison; tables: Tables; read: Read };
+export type PackageReading = { given: Package; comparison: Comparison; tables: Tables; read: FilesRead };
 type Tables = Partial<Record<FileName, Promise<Table>>>;
 
 const required: Record<FileName, readonly string[]> = {
@@ -49,7 +49,7 @@ export const readAhead = (given: Package): Tables => {
 
 /** Opens a file of the package for the engine; undefined if it is absent. */
 export const openFile = async (
-  { comparison, read, tables }: Reading,
+  { comparison, read, tables }: PackageReading,
   name: FileName,
 ): Promise<Table | undefined> => {
   const table = await tables[name];

@@ -1,6 +1,6 @@
 import type { Table } from '../../../runtime/files/tables/table.ts';
 import { hasRows, statementsIn } from '../compare/statements.ts';
-import { type Reading, viewRows } from './reading.ts';
+import { type PackageReading, viewRows } from './reading.ts';
 import { addReadRows } from './rows.ts';
 
 const sql = statementsIn('enrollments');
@@ -22,7 +22,7 @@ const roleColumns = {
  * Gives each enrollment without a role the role of its user: from roles.csv, or, if there is no such file, from users.csv.
  */
 export const addUserRoles = async (
-  { given, comparison }: Reading,
+  { given, comparison }: PackageReading,
   users: Table | undefined,
 ): Promise<void> => {
   const { sets } = comparison;

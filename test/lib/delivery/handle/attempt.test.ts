@@ -21,7 +21,7 @@ import { ownText, safe } from '../../../../lib/message/safe-text.ts';
 import type { CallContext, Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged } from '../../../../lib/platform/client/operation.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
-import type { Asked } from '../../../../lib/platform/pace/pace.ts';
+import type { SlotResult } from '../../../../lib/platform/pace/pace.ts';
 import { getGradeObjects } from '../../../../lib/platform/resources/grade-objects.ts';
 import type { OpenedFile } from '../../../../lib/runtime/files/source.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
@@ -125,7 +125,7 @@ const integrationOf = (
 });
 
 const well = async () => {};
-type TurnAsked = (priority: Priority, until: { untilMs: number }) => Promise<Asked>;
+type TurnAsked = (priority: Priority, until: { untilMs: number }) => Promise<SlotResult>;
 type Surroundings = {
   table: LedgerTable;
   seconds: number;

@@ -41,13 +41,16 @@ const ledgerWith = (verdict: object, more: Partial<Ledger> = {}): Ledger => ({
   ...more,
 });
 
-type Given = {
+type SettleInput = {
   record?: Partial<SQSRecord> | undefined;
   isolated?: boolean;
   integration?: Partial<Integration<Data>>;
 };
 
-const settled = ({ record, isolated = false, integration = {} }: Given, more: Partial<Services> = {}) => {
+const settled = (
+  { record, isolated = false, integration = {} }: SettleInput,
+  more: Partial<Services> = {},
+) => {
   const services = servicesForTests({
     platform: { for: () => ({}) as Platform },
     crosswalk: { platformIds: async () => ({ userId: 301 }) },
@@ -148,7 +151,7 @@ const letterOf = (more: object, failure: object) => ({
 describe('what may have killed the function', () => {
   const receipt = 'receipt/try-out/m';
   const locked = [`takes ${receipt}`, `settles ${receipt} undone`];
-  test.each<[string, Given, Ledger | undefined, readonly string[]]>([
+  test.each<[string, SettleInput, Ledger | undefined, readonly string[]]>([
     ['is not asked for without a ledger', { record: large }, undefined, []],
     ['is no small message with its first receipt', {}, ledgerWith({ kind: 'isolate' }), []],
     ['is locked before it is read, and until it has ended', { record: suspect }, ledgerWith({}), locked],
@@ -240,7 +243,7 @@ describe('what may have killed the function', () => {
 describe('a letter', () => {
   const quotesSecret = '{"plainSecret":"hunter2"}';
   const pointing = { letterId: 'l', whole: 's3://files/letters/try-out/1.jsonl' };
-  test.each<[string, Given, string | undefined, { letter?: object; failure?: object }]>([
+  test.each<[string, SettleInput, string | undefined, { letter?: object; failure?: object }]>([
     ['tells the whole story', {}, 'try-out/a/nobody', {}],
     [
       'tells what its ids of the SIS stand for',

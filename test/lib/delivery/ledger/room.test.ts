@@ -45,15 +45,23 @@ const container = () =>
     nowMs: () => nowMs,
   });
 
-type Given = { id: string; source?: string; sequence?: string; time?: string; replay?: boolean };
+type MessageFields = { id: string; source?: string; sequence?: string; time?: string; replay?: boolean };
 
-const messageOf = <Data>(integration: Integration<Data>, data: object, given: Given): Message<Data> => {
+const messageOf = <Data>(
+  integration: Integration<Data>,
+  data: object,
+  given: MessageFields,
+): Message<Data> => {
   const { id, source = '/sis', sequence, time = '2026-11-23T11:00:00Z' } = given;
   const event = { specversion: '1.0', id, source, sequence, time, type: `sis.${integration.name}.v1`, data };
   return parseMessage(JSON.stringify(event), integration, nowMs);
 };
 
-const entryFor = async <Data>(integration: Integration<Data>, data: object, given: Given): Promise<Entry> => {
+const entryFor = async <Data>(
+  integration: Integration<Data>,
+  data: object,
+  given: MessageFields,
+): Promise<Entry> => {
   const told = given.replay ? { replays: '1', kind: 'uncertain' } : {};
   const messageAttributes = Object.fromEntries(
     Object.entries(told).map(([name, stringValue]) => [name, { dataType: 'String', stringValue }]),
@@ -63,9 +71,9 @@ const entryFor = async <Data>(integration: Integration<Data>, data: object, give
   return entryOf({ integration, message, record, delivery: deliveryOf(record, nowMs) }, undefined);
 };
 
-const create = (given: Given) =>
+const create = (given: MessageFields) =>
   entryFor(gradeObjectCreate.integration, { orgUnitId, name: 'HW', type: 'numeric', maxPoints: 9 }, given);
-const update = (gradeObjectId: number, given: Given) =>
+const update = (gradeObjectId: number, given: MessageFields) =>
   entryFor(gradeObjectUpdate.integration, { orgUnitId, gradeObjectId, type: 'numeric', name: 'HW' }, given);
 
 const attempt = async (entry: Entry, ending: Ending = 'done', refusal?: string): Promise<Verdict> => {

@@ -36,7 +36,7 @@ const by = digestBy('k'.repeat(32));
 
 const shortSource = 'https://sis.example.edu/outbox';
 
-type Given<Data> = {
+type TestMessage<Data> = {
   integration: Integration<Data>;
   data: object;
   id?: string;
@@ -53,7 +53,7 @@ const bytesIn = async (resource: string): Promise<number> => {
 };
 
 /** The most that the item has while these messages are done, one after the other. */
-const bytesAfter = async <Data>(...messages: Given<Data>[]): Promise<number> => {
+const bytesAfter = async <Data>(...messages: TestMessage<Data>[]): Promise<number> => {
   users += 1;
   const table = createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs });
   const ledger = createLedger({

@@ -122,7 +122,7 @@ const everything = async ({ target, queueOf, deadLetters, bucket }: Office) => {
 };
 
 /** Makes an attack, and proves that it changed nothing and said nothing. */
-const attack = async <Told>(make: () => Promise<Told>, at = ours): Promise<Told> => {
+const attack = async <Value>(make: () => Promise<Value>, at = ours): Promise<Value> => {
   const saidBefore = at.said.length;
   const changed = changes.length;
   const told = await make();

@@ -57,11 +57,11 @@ const plant = `
     .then(() => navigator.serviceWorker.ready)
     .then(() => {})`;
 
-type Asked = { method: string | undefined; url: string | undefined; body: string };
+type ReceivedRequest = { method: string | undefined; url: string | undefined; body: string };
 
 /** Another process of this machine, at the port of the console: it answers everything with what is its own, or never. */
 const squat = async (port: number, { addresses = loopback, isSilent = false } = {}) => {
-  const asked: Asked[] = [];
+  const asked: ReceivedRequest[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method, url, headers } = request;
     asked.push({ method, url, body: await text(request) });

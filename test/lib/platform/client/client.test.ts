@@ -4,11 +4,11 @@ import * as z from 'zod';
 import { safe } from '../../../../lib/message/safe-text.ts';
 import type { Credentials } from '../../../../lib/platform/auth/auth.ts';
 import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
-import { type Asked as AskedCall, resultOf } from '../../../../lib/platform/client/check-answer.ts';
+import { resultOf, type SentCall } from '../../../../lib/platform/client/check-answer.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import type { Operation } from '../../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
-import type { Asked, Pace } from '../../../../lib/platform/pace/pace.ts';
+import type { Pace, SlotResult } from '../../../../lib/platform/pace/pace.ts';
 import type { Answered } from '../../../../lib/platform/pace/pacer.ts';
 import { anyCharacter } from '../../../any-character.ts';
 import { freeTurn, unpaced } from '../pace/unpaced.ts';
@@ -99,7 +99,7 @@ describe('the pace', () => {
 
   test.each(['before', 'while'])('is left by a call that is given up %s it waits', async (when) => {
     const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
-    let settle: ((asked: Asked) => void) | undefined;
+    let settle: ((asked: SlotResult) => void) | undefined;
     const leaving: Pace = {
       ...unpaced,
       ask: (_priority, _untilMs, settled) => {
@@ -475,7 +475,7 @@ describe('nothing secret', () => {
 
 describe('how an answer is checked', () => {
   type Answered = Partial<Parameters<typeof resultOf>[1]>;
-  const ask = (operation: Operation<unknown>, input: AskedCall<unknown>['input'], answered: Answered) =>
+  const ask = (operation: Operation<unknown>, input: SentCall<unknown>['input'], answered: Answered) =>
     resultOf(
       { operation, input, call: safe`PUT /x`, sensitiveValues: () => ['the-very-secret-value'] },
       { status: 200, headers: {}, text: '', ...answered },
@@ -483,7 +483,7 @@ describe('how an answer is checked', () => {
   /** What is wrong with an answer; `done` where nothing is. */
   const flawOf = (
     operation: Operation<unknown>,
-    input: AskedCall<unknown>['input'],
+    input: SentCall<unknown>['input'],
     answered: Answered,
   ): PlatformError | 'done' => {
     try {
@@ -665,7 +665,7 @@ describe('how an answer is checked', () => {
   });
 
   const named = { ...operations.repeatable, repeats: { Identifier: 'id' } };
-  test.each<[string, AskedCall<unknown>['input'], string, string]>([
+  test.each<[string, SentCall<unknown>['input'], string, string]>([
     ['the path', { path }, '{"Id":2}', other('Id')],
     ['the path, as another name', { path }, '{"IDENTIFIER":"2"}', other('IDENTIFIER')],
     ['the path, not the body', { path, json: { id: 2 } }, '{"Id":2}', other('Id')],

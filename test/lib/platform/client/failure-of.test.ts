@@ -16,10 +16,14 @@ import { operations as everyOperation } from '../../../../lib/platform/resources
 import { clientAt, errorOf, nobody, operations } from '../servers.ts';
 
 const call = safe`GET /svc/api/lp/1.49/things/1`;
-type Given = { status?: number; type?: string; headers?: Record<string, string>; cutBy?: Error };
+type TestAnswer = { status?: number; type?: string; headers?: Record<string, string>; cutBy?: Error };
 
 /** How an answer fails a call that may be sent twice, and one that must not. */
-const failuresOf = (text: string, { status = 403, type = 'a/json', headers, cutBy }: Given = {}, more = {}) =>
+const failuresOf = (
+  text: string,
+  { status = 403, type = 'a/json', headers, cutBy }: TestAnswer = {},
+  more = {},
+) =>
   [operations.read, operations.readOnce].map((declared) => {
     const asked = { operation: { ...declared, ...more }, call, input: {}, sensitiveValues: () => [] };
     try {
@@ -42,7 +46,7 @@ const [plain, html] = ['text/plain', 'text/html'];
 const cutBy = new Error('reset');
 
 describe('the kind of a failed call', () => {
-  test.each<[string, Given, FailureKind, FailureKind]>([
+  test.each<[string, TestAnswer, FailureKind, FailureKind]>([
     ['{"title":"JSON Binding Error"}', { status: 400 }, 'rejected', 'rejected'],
     ['', { status: 404 }, 'rejected', 'rejected'],
     ['{"title":"Resource Not Found","detail":"User not found"}', { status: 404 }, 'rejected', 'rejected'],
@@ -106,7 +110,7 @@ describe('the kind of a failed call', () => {
 describe('every operation', () => {
   const declared = everyOperation.filter(({ answer }) => !isFileAnswer(answer));
   /** The kind of failure of a success with this answer; undefined: it is one. */
-  const kindsOf = (text: string, { status = 200, type = 'a/json' }: Given = {}) =>
+  const kindsOf = (text: string, { status = 200, type = 'a/json' }: TestAnswer = {}) =>
     declared.map((operation) => {
       const path = Object.fromEntries(
         [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, 1]),
@@ -125,7 +129,7 @@ describe('every operation', () => {
       isSuccess(operation) ? 'success' : operation.repeatable ? kind : 'uncertain',
     ]);
 
-  test.each<[string, Given, FailureKind]>([
+  test.each<[string, TestAnswer, FailureKind]>([
     ['{"Errors":[{"Message":"No"}]}', {}, 'rejected'],
     ['{"Errors":"No"}', {}, 'rejected'],
     ['{"Message":"No","ModelState":{"Field":["locked"]}}', {}, 'rejected'],

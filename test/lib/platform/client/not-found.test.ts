@@ -5,9 +5,9 @@ import type { Operation } from '../../../../lib/platform/client/operation.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
 import { operations } from '../servers.ts';
 
-type Given = Partial<RefusedCall> | undefined;
+type MaybeRefused = Partial<RefusedCall> | undefined;
 
-const errorOf = (refused: Given, operation: Operation<unknown> = operations.read) =>
+const errorOf = (refused: MaybeRefused, operation: Operation<unknown> = operations.read) =>
   new PlatformError({
     operation,
     call: safe`GET /svc/api/lp/1.49/things/1`,
@@ -17,7 +17,7 @@ const errorOf = (refused: Given, operation: Operation<unknown> = operations.read
   });
 
 describe('a 404', () => {
-  test.each<[string, Given, boolean]>([
+  test.each<[string, MaybeRefused, boolean]>([
     ['of the API, in its form', {}, true],
     ['in no form of the API', { form: 'page' }, false],
     ['without a word', { form: 'nothing' }, false],
@@ -35,7 +35,7 @@ describe('a 404', () => {
 });
 
 describe('what may be missing', () => {
-  const found = (refused: Given, resource?: RegExp, operation?: Operation<unknown>) =>
+  const found = (refused: MaybeRefused, resource?: RegExp, operation?: Operation<unknown>) =>
     undefinedIfNotFound(Promise.reject(errorOf(refused, operation)), resource).catch(() => 'thrown');
 
   test('is what was found', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
 import { budgetIn } from '../../../../lib/platform/client/budget-headers.ts';
-import { type Asked, createPace, type PaceOptions } from '../../../../lib/platform/pace/pace.ts';
+import { createPace, type PaceOptions, type SlotResult } from '../../../../lib/platform/pace/pace.ts';
 import type { Answered } from '../../../../lib/platform/pace/pacer.ts';
 import { randomFrom } from '../../../fuzz/random.ts';
 
@@ -40,8 +40,8 @@ const containerAt = (options: PaceOptions = {}) => {
     now = untilMs;
   };
   /** Asks, and tells what is settled by now. */
-  const ask = (priority: Priority = 'normal', untilMs = Number.POSITIVE_INFINITY): { asked?: Asked } => {
-    const told: { asked?: Asked } = {};
+  const ask = (priority: Priority = 'normal', untilMs = Number.POSITIVE_INFINITY): { asked?: SlotResult } => {
+    const told: { asked?: SlotResult } = {};
     pace.ask(priority, untilMs, (asked) => {
       told.asked = asked;
     });
@@ -338,7 +338,7 @@ describe('a turn', () => {
     ask();
     answer();
     answer({ status: 429, retryAfterSeconds: 30 });
-    const told: Asked[] = [];
+    const told: SlotResult[] = [];
     const leave = pace.ask('normal', Number.POSITIVE_INFINITY, (asked) => void told.push(asked));
     const behind = ask();
     leave();

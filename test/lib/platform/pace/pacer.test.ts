@@ -64,9 +64,9 @@ describe('before the first answer', () => {
 });
 
 describe('the first rate of a container', () => {
-  type Told = [nowMs: number, remaining: number, resetSeconds: number];
+  type BudgetReport = [nowMs: number, remaining: number, resetSeconds: number];
   const cap = { callsPerMinute: 3_000 };
-  test.each<{ what: string; told?: Told[]; atMs?: number; options?: Options; calls: number }>([
+  test.each<{ what: string; told?: BudgetReport[]; atMs?: number; options?: Options; calls: number }>([
     // 49,800 credits in 49.8 seconds are 100 calls a second.
     { what: 'a twentieth of what is left but for 0.4 % of the budget', calls: 5 },
     { what: 'more if it begins later', atMs: 9_960, calls: 6.25 },

@@ -1,6 +1,6 @@
-import type { Pace, Turn } from '../../../../lib/platform/pace/pace.ts';
+import type { Pace, RateSlot } from '../../../../lib/platform/pace/pace.ts';
 
-export const freeTurn: Turn = { next: () => 0, end: () => {} };
+export const freeTurn: RateSlot = { next: () => 0, end: () => {} };
 
 /** The pace of a platform that takes all calls at once. */
 export const unpaced: Pace = {

@@ -702,7 +702,7 @@ describe('an image', () => {
   });
 });
 
-type Given = Partial<Omit<FilesOptions, 's3'>> & { s3?: S3Client };
+type TestOptions = Partial<Omit<FilesOptions, 's3'>> & { s3?: S3Client };
 
 /** From now on, time passes by `pass` alone. */
 const stopClock = () => {
@@ -712,7 +712,7 @@ const stopClock = () => {
 /** More time than a file has between two pieces. */
 const pass = () => vi.advanceTimersByTime(2 * waitLimitMs);
 
-const filesWith = ({ s3, ...options }: Given) => {
+const filesWith = ({ s3, ...options }: TestOptions) => {
   const files = createFiles({
     s3: async () => {
       if (!s3) throw new Error('no S3 client was expected to be needed');

@@ -5,7 +5,7 @@ import { runningExecutions } from '../../../../lib/runtime/jobs/older-executions
 import { localClient } from '../../../local/aws/aws.ts';
 import {
   type DurableExecutions,
-  type Reading,
+  type ListingBehavior,
   startDurableExecutions,
 } from '../../../local/lambda/durable-executions.ts';
 import type { InvokeResult } from '../../../local/lambda/runtime-api.ts';
@@ -39,7 +39,9 @@ const begin = async (version: number, name: string): Promise<string> => {
 };
 
 const readings = (['all versions', 'the latest alone'] as const).flatMap((unnamed) =>
-  (['the oldest first', 'the newest first'] as const).map((reversed): Reading => ({ unnamed, reversed })),
+  (['the oldest first', 'the newest first'] as const).map(
+    (reversed): ListingBehavior => ({ unnamed, reversed }),
+  ),
 );
 
 describe.each(readings)(

@@ -24,9 +24,9 @@ const signedIn = (signedInUserId: number) =>
 const browse = async (url: string) =>
   (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? undefined;
 
-type Given = Partial<Parameters<typeof authorizeUser>[1]> & { target?: Target };
+type AuthorizeOptions = Partial<Parameters<typeof authorizeUser>[1]> & { target?: Target };
 
-const authorize = async ({ target = office.target(), ...given }: Given = {}) => {
+const authorize = async ({ target = office.target(), ...given }: AuthorizeOptions = {}) => {
   const audited: string[] = [];
   const confirmed: [string, boolean][] = [];
   let way: EntryProbe | undefined;
@@ -115,7 +115,7 @@ describe('a user who comes back from the platform', () => {
 });
 
 describe('nothing is stored, and it is said why', () => {
-  test.each<[string, Given, RegExp]>([
+  test.each<[string, AuthorizeOptions, RegExp]>([
     [
       'an address without keys',
       { returned: async () => callback },

@@ -46,9 +46,9 @@ const audited = async (command: string, before: string[]) => {
   return entries.filter((entry) => entry.command === command);
 };
 
-type Asked = { whole?: boolean; id?: string; resend?: string };
+type ReconcileEvent = { whole?: boolean; id?: string; resend?: string };
 /** In place of the function: what it does when it is invoked; false: its execution fails. */
-let work: (asked: Asked) => Promise<boolean>;
+let work: (asked: ReconcileEvent) => Promise<boolean>;
 const invoked: unknown[] = [];
 beforeEach(() => {
   invoked.length = 0;
@@ -57,7 +57,7 @@ beforeEach(() => {
     invoked.push([name, event, execution]);
     const functionArn = `arn:aws:lambda:us-east-1:000000000000:function:${name}`;
     return executions.run(event, { functionArn, executionTimeoutMs: 60_000, name: execution }, async () => {
-      const isDone = await work(event as Asked);
+      const isDone = await work(event as ReconcileEvent);
       const failure = { ErrorType: 'Error', ErrorMessage: 'the bucket is full' };
       return { ok: true, payload: isDone ? { Status: 'SUCCEEDED' } : { Status: 'FAILED', Error: failure } };
     });
@@ -230,7 +230,7 @@ describe('run', () => {
   const fault = findingOf({ class: 'older' });
   const finish =
     (state: 'whole' | 'failed') =>
-    async ({ id = '' }: Asked) => {
+    async ({ id = '' }: ReconcileEvent) => {
       const running = {
         ...reportOf({ state: 'running', tallies: { recent: tallyOf(1, { selected: 2 }) } }),
         id,
@@ -332,7 +332,7 @@ describe('accept', () => {
 describe('resend', () => {
   const outcomes =
     (state: ResendResult['state'], told: ResendResult['outcomes'], why?: string) =>
-    async ({ resend: id = '' }: Asked) => {
+    async ({ resend: id = '' }: ReconcileEvent) => {
       await put(resendResultKey(id), { id, state, ...(why && { why }), outcomes: told });
       return true;
     };

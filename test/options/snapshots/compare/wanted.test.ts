@@ -22,7 +22,7 @@ const message = {
 };
 
 describe('a table', () => {
-  type Told = {
+  type NightlyFacts = {
     /** What the platform holds after a night, as `ada 110`. */
     held(night: number): string[];
     bodies(night: number): Body[];
@@ -61,7 +61,7 @@ describe('a table', () => {
   const texts = (by: string, ...nights: string[]): Record<number, string[]> =>
     Object.fromEntries(nights.map((each, at) => [at + 1, [`ada,,${each.replace(',', `,,${by},`)}`]]));
   /** What is sent in each night, as `7 Well done`, and the nights in which the report names its empty cell. */
-  const textsOf = ({ bodies, refused }: Told) => ({
+  const textsOf = ({ bodies, refused }: NightlyFacts) => ({
     sent: allNights.map((night) =>
       bodies(night)
         .map(({ data: { grade, comments } }) => `${(grade as { points: number }).points} ${comments}`)
@@ -74,7 +74,7 @@ describe('a table', () => {
     '1 TEXT is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write """" there';
 
   // Nothing is removed in the last night: then times hold that rows give.
-  const cases: { title: string; rows: Record<number, string[]>; expected: (told: Told) => void }[] = [
+  const cases: { title: string; rows: Record<number, string[]>; expected: (told: NightlyFacts) => void }[] = [
     {
       title: 'whose user registers again between the export and its drop is enrolled',
       rows: {
@@ -227,7 +227,7 @@ describe('a table', () => {
     },
   ];
 
-  let nightly: Told[];
+  let nightly: NightlyFacts[];
   let second: SnapshotRecord;
   beforeAll(async () => {
     const { bucket, drop } = newImports({ maxChangesPercent: 100 });
@@ -293,7 +293,7 @@ describe('a table', () => {
     }));
   });
   test.each(cases.map((each, place) => ({ ...each, place })))('$title', ({ expected, place }) => {
-    expected(nightly[place] as Told);
+    expected(nightly[place] as NightlyFacts);
   });
 
   test('says what became of its rows, and what to do', () => {

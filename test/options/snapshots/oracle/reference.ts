@@ -132,7 +132,7 @@ export const referenceWith =
     };
   };
 
-type Given = {
+type ComparisonInput = {
   crosswalk: Crosswalk;
   mistake: Mistake | undefined;
   maxRemovals: number;
@@ -144,7 +144,11 @@ type Given = {
 const withoutLines = (rows: ReadonlyMap<string, Stored> | undefined): Map<string, Stored> =>
   new Map([...(rows ?? [])].map(([id, row]): [string, Stored] => [id, { ...row, line: undefined }]));
 
-const readFile = (state: State, { name, isDelta, rows }: Export, { mistake }: Given): State['files'] => {
+const readFile = (
+  state: State,
+  { name, isDelta, rows }: Export,
+  { mistake }: ComparisonInput,
+): State['files'] => {
   const before = isDelta && mistake !== 'delta is whole' ? state.files.get(name) : undefined;
   const now = new Map<string, Map<string, Stored>>();
   for (const [csv, all] of rows) {
@@ -161,7 +165,7 @@ const readFile = (state: State, { name, isDelta, rows }: Export, { mistake }: Gi
 };
 
 /** What names stand for, with what was known of them before. */
-const namesOf = (before: State, files: State['files'], { crosswalk, mistake }: Given) => {
+const namesOf = (before: State, files: State['files'], { crosswalk, mistake }: ComparisonInput) => {
   const logins = [...(files.get('export.zip')?.get('users.csv')?.values() ?? [])].map(
     ({ id, cells }) => [id, cells.username ?? ''] as const,
   );
@@ -222,7 +226,7 @@ const meantBy = ({ csv, cells }: Stored, zip: Map<string, Map<string, Stored>> |
 };
 
 /** What a comparison has found so far. */
-type Comparing = Given & {
+type Comparing = ComparisonInput & {
   before: State;
   exported: Export;
   files: State['files'];
@@ -262,7 +266,11 @@ const keyNow = ({ names, renamed }: Comparing, key: string): string => {
   return `${place}${title === undefined ? '' : `/${title}`} ${id}`;
 };
 
-const compare = (before: State, exported: Export, given: Given): { state: State; imported: Imported } => {
+const compare = (
+  before: State,
+  exported: Export,
+  given: ComparisonInput,
+): { state: State; imported: Imported } => {
   const files = readFile(before, exported, given);
   const names = namesOf(before, files, given);
   const comparing: Comparing = {
@@ -629,7 +637,7 @@ const gradeOf = (claims: readonly Claim[]): Chosen | 'contradiction' | undefined
 
 const enrollmentOf = (
   claims: readonly Claim[],
-  { mistake, lastFile }: Pick<Given, 'mistake'> & { lastFile: FileName },
+  { mistake, lastFile }: Pick<ComparisonInput, 'mistake'> & { lastFile: FileName },
 ): Chosen | 'contradiction' | undefined => {
   const isEnded = ({ code, row, atMs }: Claim): boolean =>
     mistake !== 'times do not count' &&

@@ -50,7 +50,7 @@ export type World = {
 
 type Claim = Said & { file: FileName };
 /** A line of a report, and the rows that it may mean. */
-type Told = { rows: readonly Row[]; text: string };
+type ReportedRows = { rows: readonly Row[]; text: string };
 
 export type Checked = {
   /** What the platform held before. */
@@ -81,7 +81,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
    * What the last reports of each file tell: it stays so until the file comes again, and a delta is about its own
    * rows only.
    */
-  const toldBy = new Map<FileName, Told[]>();
+  const toldBy = new Map<FileName, ReportedRows[]>();
   /**
    * By what is held, the files that ever claimed it, and what they said: the report of one that claims it no more, or by a row that cannot
    * be used, may tell why that stays.
@@ -249,14 +249,14 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     ]);
   };
 
-  const toldIn = (report: readonly ReportLine[]): Told[] =>
+  const toldIn = (report: readonly ReportLine[]): ReportedRows[] =>
     report.map(({ file, line, text }) => ({
       rows: (lines.get(file) ?? []).flatMap((all) =>
         line === undefined ? all.filter((row) => isOfUnknownRole(row, text)) : (all[line - 2] ?? []),
       ),
       text,
     }));
-  const namedBy = (told: readonly Told[]): NamedOf[] =>
+  const namedBy = (told: readonly ReportedRows[]): NamedOf[] =>
     told.flatMap(({ rows, text }) => [
       ...rows.flatMap((row) =>
         namedByRow(row).map(

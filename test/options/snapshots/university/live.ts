@@ -4,7 +4,7 @@ import { allBulk, deltaOf, fileNames, type Tables, tablesOf, textsOf, zipOf } fr
 import { addWrites, differencesIn, noWrites, type Writes } from './judge.ts';
 import type { Night } from './nights.ts';
 import { newSis, type Sis } from './sis.ts';
-import { type Stage, setStage, type Told } from './stage.ts';
+import { type JudgedRecord, type Stage, setStage } from './stage.ts';
 import { type Changes, changesOf, countOf, messagesOf, noTruth, type Truth, truthOf } from './truth.ts';
 
 export type NightResult = {
@@ -18,7 +18,7 @@ export type NightResult = {
 type TermOptions = { students: number; seed: number; nights: readonly Night[] };
 
 /** What is known of the platform, and of what was accepted last. */
-type Known = { truth: Truth; writes: Writes; tables: Tables };
+type TermState = { truth: Truth; writes: Writes; tables: Tables };
 
 /** A term, night by night; it ends with the first one that did not end. */
 export const liveTerm = async ({ students, seed, nights }: TermOptions): Promise<NightResult[]> => {
@@ -26,7 +26,7 @@ export const liveTerm = async ({ students, seed, nights }: TermOptions): Promise
   const stage = await setStage(sis);
   const results: NightResult[] = [];
   const nothing = Object.fromEntries(fileNames.map((name) => [name, new Map()])) as Tables;
-  let known: Known = { truth: noTruth(), writes: noWrites(), tables: nothing };
+  let known: TermState = { truth: noTruth(), writes: noWrites(), tables: nothing };
   try {
     for (const [at, night] of nights.entries()) {
       const daysAgo = nights.length - at;
@@ -41,7 +41,7 @@ export const liveTerm = async ({ students, seed, nights }: TermOptions): Promise
   }
 };
 
-type Given = { sis: Sis; stage: Stage; known: Known; day: string; at: number };
+type NightInput = { sis: Sis; stage: Stage; known: TermState; day: string; at: number };
 
 /** Nobody is to be asked. */
 const isOfItself = ({ end }: Night): boolean => end === 'accepted';
@@ -50,8 +50,8 @@ const isOver = ['accepted', 'rejected', 'failed', 'superseded'];
 
 const live = async (
   night: Night,
-  { sis, stage, known, day, at }: Given,
-): Promise<{ result: NightResult; known: Known }> => {
+  { sis, stage, known, day, at }: NightInput,
+): Promise<{ result: NightResult; known: TermState }> => {
   const problems: string[] = [];
   const expect = (fact: string, actual: unknown, wanted: unknown): void => {
     if (isDeepStrictEqual(actual, wanted)) return;
@@ -73,7 +73,7 @@ const live = async (
   if (record.state === 'waiting-for-approval') {
     if (isOfItself(night)) problems.push(`a person was asked: ${why}`);
     expect('messages before a person has decided', stage.allEffects(), effectsBefore);
-    const shown = JSON.parse(await stage.command(`snapshots show ${record.id} --json`)) as Told;
+    const shown = JSON.parse(await stage.command(`snapshots show ${record.id} --json`)) as JudgedRecord;
     expect('what the command shows', shown.state, 'waiting-for-approval');
     const decision = night.end === 'approved' ? 'approve' : 'reject';
     await stage.command(`snapshots ${decision} ${record.id} --reason "${night.title}" --yes`);
@@ -110,7 +110,7 @@ const live = async (
 const sumOf = (counts: Record<string, number>): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-type Exporting = { sis: Sis; known: Known; droppedAt: string };
+type Exporting = { sis: Sis; known: TermState; droppedAt: string };
 
 /** What the SIS drops. */
 const exported = (night: Night, { sis, known, droppedAt }: Exporting): Uint8Array => {

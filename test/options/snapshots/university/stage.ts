@@ -14,7 +14,7 @@ import { tablesCompared } from './judge.ts';
 import { roleIds, type Sis } from './sis.ts';
 
 /** The record of a snapshot, as far as it is judged. */
-export type Told = {
+export type JudgedRecord = {
   id: string;
   state: string;
   byKind: Record<string, Counts>;
@@ -90,7 +90,7 @@ export const setStage = async (sis: Sis) => {
   };
 
   /** The record of the snapshot that was dropped then, as the import writes it. */
-  const record = async (droppedAt: string): Promise<Told | undefined> => {
+  const record = async (droppedAt: string): Promise<JudgedRecord | undefined> => {
     const keys = await keysUnder(`snapshot-records/${droppedAt.replace(/[-:]|\.\d+/g, '')}`);
     const key = keys.find((each) => each.endsWith('/record.json'));
     return key && jsonAt(key);
@@ -156,7 +156,7 @@ export const setStage = async (sis: Sis) => {
     },
 
     /** When it has ended, or waits for a person. */
-    settled: (droppedAt: string, states: readonly string[]): Promise<Told> =>
+    settled: (droppedAt: string, states: readonly string[]): Promise<JudgedRecord> =>
       until(`the end of the import of ${droppedAt}`, async () => {
         const told = await record(droppedAt);
         return told && states.includes(told.state) ? told : undefined;

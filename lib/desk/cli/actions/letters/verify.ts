@@ -2,7 +2,7 @@ import * as verbs from '../../../verbs/verify.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { checkReason } from './show.ts';
 
-type Given = {
+type VerifyOptions = {
   limit?: number;
   discardFound?: boolean;
   replayAbsent?: boolean;
@@ -13,7 +13,7 @@ type Given = {
 
 export const verify = async (
   context: CommandContext,
-  { yes, discardFound = yes, replayAbsent = yes, reveal = false, ...given }: Given,
+  { yes, discardFound = yes, replayAbsent = yes, reveal = false, ...given }: VerifyOptions,
 ): Promise<void> => {
   if (reveal) checkReason(given.reason);
   if (discardFound || replayAbsent || reveal) await context.checkAudit();

@@ -220,9 +220,9 @@ export const claims = (report: Report): Note[] => [
   ...snapshotClaim(report),
 ];
 
-type Told = Pick<Comparison, 'report' | 'faults' | 'acceptedSince' | 'unread' | 'newer'>;
+type NotedComparison = Pick<Comparison, 'report' | 'faults' | 'acceptedSince' | 'unread' | 'newer'>;
 
-export const comparisonNotes = ({ report, faults, acceptedSince, unread, newer }: Told): View => [
+export const comparisonNotes = ({ report, faults, acceptedSince, unread, newer }: NotedComparison): View => [
   report.accepted + acceptedSince > 0 && {
     tone: 'plain',
     text: `Operators have accepted ${countOf(report.accepted + acceptedSince, 'difference')}.`,

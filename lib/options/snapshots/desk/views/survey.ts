@@ -4,12 +4,12 @@ import { rowsTold } from '../../package/rows.ts';
 import type { DateForm, ValueCounts } from '../package-facts.ts';
 import type { Refusal, Survey } from '../survey.ts';
 
-type Given = { given: string; writeSettings: string | undefined };
+type SurveyViewOptions = { given: string; writeSettings: string | undefined };
 
 export const settingsText = ({ settings }: Survey): string => `${JSON.stringify(settings, null, 2)}\n`;
 
 /** The contents of a package, and what to do next. */
-export const surveyView = (survey: Survey, given: Given): View => {
+export const surveyView = (survey: Survey, options: SurveyViewOptions): View => {
   const { file, version, files, others, settings } = survey;
   const read = files.flatMap((each) => ('problem' in each ? [] : [each]));
   const dates = read.flatMap(({ name, dates: all }) => all.map((each) => dateText(name, each)));
@@ -33,7 +33,7 @@ export const surveyView = (survey: Survey, given: Given): View => {
       { document: settings, label: 'Settings' },
       ...explanations(survey).map((each) => text(each)),
     ),
-    part(...nextOf(survey, given)),
+    part(...nextOf(survey, options)),
   ];
 };
 
@@ -55,15 +55,15 @@ const fileTable = ({ files }: Survey): Block =>
       'problem' in each ? 'cannot be read' : each.missing.join(', ') || 'none',
   });
 
-type Read = readonly { name: string; values: ValueCounts[] }[];
+type ReadFiles = readonly { name: string; values: ValueCounts[] }[];
 
-const valueTexts = (read: Read): string[] =>
+const valueTexts = (read: ReadFiles): string[] =>
   read.flatMap(({ name, values }) =>
     values.flatMap((each) => (each.column === 'status' ? [] : valuesText(`${name}.csv, `, each))),
   );
 
 /** All files have statuses, which are nearly always the same. */
-const statusTexts = (read: Read): string[] => {
+const statusTexts = (read: ReadFiles): string[] => {
   const statuses = read.flatMap(({ values }) => values).filter(({ column }) => column === 'status');
   const sums = new Map<string, number>();
   for (const { value, rows } of statuses.flatMap(({ counts }) => counts))
@@ -170,7 +170,7 @@ const explanations = ({ proposal }: Survey): string[] => {
   ];
 };
 
-const nextOf = ({ blocks }: Survey, { given, writeSettings }: Given): View => {
+const nextOf = ({ blocks }: Survey, { given, writeSettings }: SurveyViewOptions): View => {
   const written = writeSettings === undefined ? [] : [text(`Written to ${writeSettings}.`)];
   if (blocks.length > 0)
     return [...written, text('Next: remove what blocks the import, and look at the new export again.')];

@@ -13,13 +13,13 @@ import type { Target } from '../../../../../lib/stage/target.ts';
 import { localClient } from '../../../../local/aws/aws.ts';
 import { never } from '../../cli/office.ts';
 
-type Asked = { logGroupName: string; filterPattern: string; startTime: number; nextToken?: string };
+type FilterRequest = { logGroupName: string; filterPattern: string; startTime: number; nextToken?: string };
 
 /** As CloudWatch Logs answers FilterLogEvents. */
-let answer: (asked: Asked) => object = () => ({ events: [] });
-const asked: Asked[] = [];
+let answer: (asked: FilterRequest) => object = () => ({ events: [] });
+const asked: FilterRequest[] = [];
 const server = createServer(async (request, response) => {
-  const input = (await json(request)) as Asked;
+  const input = (await json(request)) as FilterRequest;
   asked.push(input);
   const told = answer(input);
   response
