@@ -15,7 +15,7 @@ export type AttemptContext = {
   /** The integration's notes on its success. */
   notes: readonly SafeText[];
   /**
-   * Waits for the turn to call the platform. 0: the turn has come. Otherwise it did not come by then, and may come after this many
+   * Waits for the rate limiter. 0: the call is admitted. Otherwise it was not by then, and may be after this many
    * seconds.
    */
   takeTurn(untilMs: number): Promise<number>;

@@ -36,7 +36,7 @@ export type Settlement = Result & {
   eventId: string | undefined;
   /** The calls of the platform. */
   calls: readonly CallReport[];
-  /** Time spent waiting for the turn to call the platform. */
+  /** Time spent waiting for the rate limiter. */
   turnMs: number;
   /** What the message's ids of the SIS stand for; undefined if it gives none, or if that is not known. */
   ids?: PlatformIds | undefined;

@@ -32,7 +32,7 @@ export const deskNoteOf = <Data>(
     attempts,
     replays,
     firstMs,
-    // A message that waits for its turn to call the platform blocks nothing.
+    // A message that waits for the rate limiter blocks nothing.
     kind: failure?.kind ?? (turn === 'pace' || turn === 'no-time' ? undefined : turn),
     reason: withoutFileNames(reason),
     remedy: failure?.remedy,

@@ -72,7 +72,7 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
    * write. If it is not known whether a message has one, it is left out: its record shows when it is due.
    */
   const thoseToTell = async (heardOf: Ended[]): Promise<Ended[]> => {
-    // Its turn to call the platform comes by itself, and in a flood most messages wait for it.
+    // The rate limiter admits it by itself, and in a flood most messages wait for that.
     const all = heardOf.filter(({ waits, kind, isAsked }) => !waits || kind !== undefined || isAsked);
     const isTold = ({ waits, isAsked }: Ended): boolean => waits !== undefined || isAsked;
     const ids = all.flatMap((ended) => (isTold(ended) ? [] : ended.message));

@@ -244,7 +244,7 @@ const waitingTexts = ({
     ...remarksOn(waiting),
     ...(others > 0
       ? [
-          `${flying} ${countOf(others, 'is', 'are')} being handled, or ${others === 1 ? 'waits' : 'wait'} for ${others === 1 ? 'its' : 'their'} turn to call the platform.`,
+          `${flying} ${countOf(others, 'is', 'are')} being handled, or ${others === 1 ? 'waits' : 'wait'} for the rate limiter.`,
         ]
       : []),
   ];

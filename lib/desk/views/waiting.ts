@@ -75,7 +75,7 @@ export const waitingView = ({ groups, messages, matching }: Waiting, name: strin
       more: `The ${numberOf(messages.length)} that have waited longest, of ${numberOf(matching)}`,
     },
     ...remarksOn(groups).map((each) => text(each)),
-    { tone: 'quiet', text: 'Messages that only wait for their turn to call the platform are not listed.' },
+    { tone: 'quiet', text: 'Messages that wait only for the rate limiter are not listed.' },
     { lead: 'All of one', command: `trace ${first.id.slice(0, 8)}` },
     ...wakeCommands(groups),
   ];

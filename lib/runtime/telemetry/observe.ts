@@ -25,7 +25,7 @@ export type MessageReport = {
   replays: number;
   /** Without the wait for its turn. */
   durationMs: number;
-  /** Spent waiting for its turn to call the platform, if it had to. */
+  /** Spent waiting for the rate limiter, if it had to. */
   turnMs?: number | undefined;
   /** The part of `durationMs` spent waiting for the platform. */
   platformMs: number;
@@ -101,7 +101,7 @@ export const createObserve = (options: ObserveOptions) => {
       tally.add('PaceCalls', { priority }, 1);
       if (isRefusal(status)) tally.add('PaceRefused', { priority }, 1);
     },
-    /** How long a message waited for its turn to call the platform. */
+    /** How long a message waited for the rate limiter. */
     turn: (priority: Priority, waitedMs: number): void => {
       if (waitedMs > 0) tally.add('PaceWait', { priority }, waitedMs);
     },

@@ -78,7 +78,7 @@ export const fillOfMetrics: Step = {
   id: 'fill-of-metrics',
   claim:
     'In an alarm, METRICS() takes all metrics at once, FILL makes missing data 0, and a metric that never had data is left out',
-  marked: ['An alarm watches up to ten metrics, and goes off for what needs a person'],
+  marked: ['An alarm watches up to ten metrics, and fires only when someone must act'],
   does: 'Makes five alarms without actions, by the expressions of the stage’s alarms, over three metrics of its own: one has values each minute, one had a value once, one never has any.',
   costs:
     'two metrics, which CloudWatch itself forgets, and five alarms for a quarter of an hour: less than $0.02',

@@ -51,7 +51,7 @@ const titled = (bodies: Body[]) =>
       ...(grade !== undefined && { points: (grade as { points: number }).points }),
     }));
 const notUsed = (where: string) =>
-  `${where} is not used, because a row that cannot be used may be about the same: what was accepted stays. Correct that row, or leave it out`;
+  `${where} skipped: an unreadable row may be about the same item, so the accepted value stays. Correct that row, or leave it out`;
 const hadTitle =
   'lineItems title another line item of the class had this title in the last 40 days. Give this one another title';
 

@@ -140,7 +140,7 @@ Examples:
   sis-relay waiting --kind credentials --function grade-push
   sis-relay waiting wake --kind credentials
 
-Messages that only wait for their turn under the platform's rate limit are not listed: their turn comes by itself.
+Messages that wait only for the rate limiter are not listed: it admits them by itself.
 No queue is read: the list is what the functions recorded when they last had each message.`,
   wake: `
 Examples:

@@ -60,7 +60,7 @@ export const nextOf = ({ nextMs = 0 }: Pick<DeskRecord, 'nextMs'>, nowMs: number
   return nextMs > nowMs - inHandMs ? 'due' : 'unknown';
 };
 
-/** A message that only waits for its turn to call the platform needs no attention. */
+/** A message that waits only for the rate limiter needs no attention. */
 const isListed = ({ kind }: DeskRecord): boolean => kind !== 'pace';
 
 /** The records of waiting messages that match, longest waiting first. @throws if the table cannot be read. */
