@@ -10,7 +10,8 @@ export const readOnCall: ReadOnCall = async (target, signal) => {
     listPassed(target, signal),
   ]);
   const { snapshots, waiting } = open;
-  const undecided = snapshots.filter(({ state }) => state === 'waiting-for-approval').length;
+  const undecided = snapshots.filter(({ state }) => state === 'waiting-for-approval');
+  const held = new Set(undecided.map(feedOf));
   const arrivalsMs: Record<string, number> = {};
   const arrived = (feed: string, at: string): void => {
     arrivalsMs[feed] = Math.max(arrivalsMs[feed] ?? 0, Date.parse(at) || 0);
@@ -20,7 +21,7 @@ export const readOnCall: ReadOnCall = async (target, signal) => {
   return {
     decisions: {
       // While one waits, what was put later of its feed waits behind it.
-      exports: undecided === 0 ? 0 : undecided + waiting.length,
+      exports: undecided.length + waiting.filter((each) => held.has(feedOf(each))).length,
       'user-names': passed.length,
     },
     arrivalsMs,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decideSnapshot } from '../../../../lib/options/snapshots/desk/decide.ts';
+import { readOnCall } from '../../../../lib/options/snapshots/desk/on-call.ts';
 import { listSnapshots, openSnapshots, showSnapshot } from '../../../../lib/options/snapshots/desk/read.ts';
 import {
   acceptedKey,
@@ -7,6 +8,7 @@ import {
   reportKey,
   type SnapshotRecord,
 } from '../../../../lib/options/snapshots/state/record.ts';
+import { unacceptedPrefix } from '../../../../lib/options/snapshots/state/unaccepted.ts';
 import type { Target } from '../../../../lib/stage/target.ts';
 import { never, type Office, officesForTests } from '../../../lib/desk/cli/office.ts';
 import { localClient } from '../../../local/aws/aws.ts';
@@ -53,6 +55,18 @@ describe('the list', () => {
       quietFeeds: [],
     });
   });
+});
+
+test('who is on call is told of what nobody decides on, with the files of its feed alone', async () => {
+  const exports = async () => (await readOnCall(target, never)).decisions.exports ?? 0;
+  await write(recordOf({ state: 'waiting-for-approval' }));
+  const undecided = await exports();
+  const putAt = new Date().toISOString();
+  for (const key of ['snapshots/next.zip', 'snapshots/rooms.csv', 'snapshots/hr/night.zip']) {
+    const entry = { key, etag: '', sizeBytes: 1, putAt, seenAt: putAt, is: 'waiting' };
+    await put(`${unacceptedPrefix}${key.replaceAll('/', '-')}.json`, JSON.stringify(entry));
+  }
+  expect((await exports()) - undecided).toBe(1);
 });
 
 describe('one snapshot', () => {
