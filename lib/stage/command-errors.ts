@@ -1,3 +1,6 @@
+import { errorName } from '../runtime/aws/error.ts';
+import { errorCode, logText } from '../runtime/privacy/log-text.ts';
+
 /** The request cannot or must not be fulfilled: exit status 1. */
 export class RefusedError extends Error {
   override name = 'RefusedError';
@@ -7,3 +10,15 @@ export class RefusedError extends Error {
 export class UsageError extends Error {
   override name = 'UsageError';
 }
+
+/** Why something was not found out, beside what was. */
+export const whyNot = (error: unknown): string => {
+  if (error instanceof RefusedError) return error.message;
+  // Node's own words are a call of its system and an address.
+  if (isUnanswered(error)) return `no answer (${errorCode(error)})`;
+  return `${errorName(error)}: ${logText(error instanceof Error ? error.message : String(error))}`;
+};
+
+/** The SDK gives even an error of the network its metadata. */
+const isUnanswered = (error: unknown): boolean =>
+  error instanceof Error && '$metadata' in error && /^E[A-Z_]+$/.test(errorCode(error));

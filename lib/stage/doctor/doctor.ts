@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { awsCallOf, errorName, unlessError } from '../../runtime/aws/error.ts';
-import { logText } from '../../runtime/privacy/log-text.ts';
-import { RefusedError, UsageError } from '../command-errors.ts';
+import { UsageError, whyNot } from '../command-errors.ts';
 import { unknownName } from '../nearest.ts';
 import { hasOwnEndpoint, type Target } from '../target.ts';
 import { ownVersion, versionText } from '../version.ts';
@@ -108,13 +107,10 @@ const tryStep = async (
     return await step.try(corner);
   } catch (error) {
     if (signal.aborted) return { is: 'failed', saw: 'It was stopped.' };
-    const text = error instanceof Error ? error.message : String(error);
     if (!/AccessDenied|NotAuthorized|Unauthorized|Forbidden|AuthorizationError/i.test(errorName(error)))
-      return {
-        is: 'failed',
-        saw: error instanceof RefusedError ? text : `${errorName(error)}: ${logText(text)}`,
-      };
+      return { is: 'failed', saw: whyNot(error) };
     // AWS says what it misses, which may be another action than the one that was called, such as iam:PassRole.
+    const text = error instanceof Error ? error.message : '';
     const [, action, resource] = /to perform: ([\w-]+:\w+)(?: on resource: (\S+))?/.exec(text) ?? [];
     const call = awsCallOf(error);
     return {

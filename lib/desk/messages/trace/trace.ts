@@ -1,10 +1,8 @@
 import { conditionOn, scanned } from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord, State } from '../../../delivery/letters/record.ts';
 import { isAbout, type SubjectFilter } from '../../../delivery/letters/subject.ts';
-import { errorName } from '../../../runtime/aws/error.ts';
-import { logText } from '../../../runtime/privacy/log-text.ts';
 import { leftOutTexts } from '../../../stage/audit-log.ts';
-import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
+import { UsageError, whyNot } from '../../../stage/command-errors.ts';
 import type { Target } from '../../../stage/target.ts';
 import { deskOf, findLetter, NoLetterError } from '../letters/list.ts';
 import { nextOf } from '../waiting/waiting.ts';
@@ -141,11 +139,6 @@ const nothing: { events: TraceEvent[]; isWhole: boolean } = { events: [], isWhol
 const distinct = (texts: readonly (string | undefined)[]): string[] => [
   ...new Set(texts.flatMap((text) => text ?? [])),
 ];
-
-const whyNot = (error: unknown): string =>
-  error instanceof RefusedError
-    ? error.message
-    : `${errorName(error)}: ${logText(error instanceof Error ? error.message : '')}`;
 
 const has = (chains: readonly Chain[], { message = '' }: TraceEvent): boolean =>
   chains.some(({ ids }) => ids.has(message));
