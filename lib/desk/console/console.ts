@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { loadOptionDesks, statusPartsOf } from '../../options.ts';
@@ -19,6 +20,7 @@ import { createKept } from './cached-value.ts';
 import { createLists, type Lists } from './desk.ts';
 import { createSession, headers } from './guard.ts';
 import { createKeptFilters } from './kept-filters.ts';
+import { createKeptKeys } from './kept-keys.ts';
 import { createRuns } from './runs.ts';
 
 export type ConsoleOptions = {
@@ -28,8 +30,8 @@ export type ConsoleOptions = {
   /** The console ends after this time without use. */
   idleMs: number;
   signal: AbortSignal;
-  /** Where filters that a person has named are kept. */
-  filtersFile: string;
+  /** The folder of what a person has set: filters by name, and whether keys do something. */
+  keptIn: string;
   /** Describes an error, as the command does. */
   sentence(error: unknown): string;
   /** Receives a sentence on each change, and the location of a defect in the code. */
@@ -117,7 +119,8 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
     status,
     runs,
     session,
-    filters: createKeptFilters(options.filtersFile, name),
+    filters: createKeptFilters(join(options.keptIn, 'filters.json'), name),
+    keys: await createKeptKeys(join(options.keptIn, 'console.json')),
   };
   let usedMs = Date.now();
   const app = createApp(desk, {

@@ -24,6 +24,7 @@ import { locked } from './html/forms.ts';
 import { type Html, html } from './html/html.ts';
 import { shown } from './html/view.ts';
 import type { KeptFilters } from './kept-filters.ts';
+import type { KeptKeys } from './kept-keys.ts';
 import { page } from './page.ts';
 import type { Run, Runs } from './runs.ts';
 import { verbOfPath } from './verb-of-path.ts';
@@ -61,6 +62,7 @@ export type Desk = {
   status: Kept<Status<OptionStatus>>;
   runs: Runs;
   filters: KeptFilters;
+  keys: KeptKeys;
 };
 
 export type { Context };
@@ -108,10 +110,10 @@ export const render = (
     who,
     readOnly,
     session: { proof },
+    keys,
   } = desk;
-  return context.html(
-    page({ title, path: context.req.path, name, who, readOnly, proof }, htmlOf(desk, content)),
-  );
+  const frame = { title, path: context.req.path, name, who, readOnly, proof, hasKeys: keys.areOn() };
+  return context.html(page(frame, htmlOf(desk, content)));
 };
 
 type Title = string | ((context: Context) => string);

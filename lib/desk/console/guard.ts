@@ -72,7 +72,7 @@ const isHarmless = (path: string): boolean =>
   harmlessPosts.test(path) || options.some(({ looks }) => looks?.includes(path));
 
 const harmlessPosts =
-  /^\/(session|find|filters(\/forget)?|letters\/search|replay|uncertain|publish|runs\/[\w-]+\/(answer|stop))$/;
+  /^\/(session|find|keys|filters(\/forget)?|letters\/search|replay|uncertain|publish|runs\/[\w-]+\/(answer|stop))$/;
 
 type GuardOptions = {
   host: string;

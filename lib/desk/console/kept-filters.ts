@@ -1,8 +1,6 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import * as z from 'zod';
-import { jsonIn } from '../../message/json.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
+import { readKept, writeKept } from './kept-file.ts';
 
 /** By deployment and name, the query of a screen's address. */
 const fileSchema = z.record(z.string(), z.record(z.string(), z.string()));
@@ -22,18 +20,13 @@ export type KeptFilters = {
  */
 export const createKeptFilters = (file: string, deployment: string): KeptFilters => {
   const read = async (): Promise<Kept> => {
-    const text = await readFile(file, 'utf8').catch(() => '{}');
-    const parsed = fileSchema.safeParse(jsonIn(text));
+    const parsed = fileSchema.safeParse(await readKept(file));
     if (parsed.success) return parsed.data;
     throw new RefusedError(`${file} does not hold the filters that were kept. Correct it, or delete it.`);
   };
   const change = async (changed: (own: Record<string, string>) => Record<string, string>): Promise<void> => {
     const all = await read();
-    const whole = { ...all, [deployment]: changed(all[deployment] ?? {}) };
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    const half = `${file}.${process.pid}`;
-    await writeFile(half, JSON.stringify(whole, null, 2), { mode: 0o600 });
-    await rename(half, file);
+    await writeKept(file, { ...all, [deployment]: changed(all[deployment] ?? {}) });
   };
   return {
     all: async () => Object.entries((await read())[deployment] ?? {}),

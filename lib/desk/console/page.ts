@@ -22,10 +22,11 @@ for (const name of screens) {
   keyOf.set(name, [...name.toLowerCase()].find((letter) => !taken.has(letter)) ?? '');
 }
 
-export type Frame = Record<'title' | 'path' | 'name' | 'who' | 'proof', string> & { readOnly: boolean };
+export type Frame = Record<'title' | 'path' | 'name' | 'who' | 'proof', string> &
+  Record<'readOnly' | 'hasKeys', boolean>;
 
 /** A whole page. Its title contains only the screen's name, because titles stay in the browser's history. */
-export const page = ({ title, path, name, who, readOnly, proof }: Frame, content: Html): Html =>
+export const page = ({ title, path, name, who, readOnly, proof, hasKeys }: Frame, content: Html): Html =>
   bare(
     `${title} · ${name}`,
     html`<header class="head"><a class="skip" href="#main">To the content</a>
@@ -35,7 +36,7 @@ export const page = ({ title, path, name, who, readOnly, proof }: Frame, content
 <p class="who quiet">You are ${who}. <a href="/keys" data-keys>Keys</a></p></header>
 <main id="main" tabindex="-1"><h1>${title}</h1>${content}</main>
 <footer><p>Every change is written to the audit log. The console ends by itself when it is not used.</p></footer>
-<dialog id="keys" aria-label="Keys">${keysList}<form method="dialog"><button>Close</button></form></dialog>`,
+<dialog id="keys" aria-label="Keys"${hasKeys ? '' : html` data-off`}>${keysList(hasKeys)}<form method="dialog"><button>Close</button></form></dialog>`,
     proof,
   );
 
@@ -58,4 +59,6 @@ const keys: [key: string, what: string][] = [
 ];
 
 /** Also a screen of its own, for a browser without scripts. */
-export const keysList = html`<dl class="keys">${keys.map(([key, what]) => html`<dt>${key.split(' ').map((each) => html`<kbd>${each}</kbd> `)}</dt><dd>${what}</dd>`)}</dl>`;
+export const keysList = (areOn: boolean): Html =>
+  html`<dl class="keys">${keys.map(([key, what]) => html`<dt>${key.split(' ').map((each) => html`<kbd>${each}</kbd> `)}</dt><dd>${what}</dd>`)}</dl>
+<form method="post" action="/keys"><p>${areOn ? 'These keys are on.' : 'These keys are off, on this machine.'}</p><button name="turn" value="${areOn ? 'off' : 'on'}">Turn them ${areOn ? 'off' : 'on'}</button></form>`;

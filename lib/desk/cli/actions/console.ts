@@ -16,7 +16,7 @@ export const openConsole = async (
     readOnly,
     signal,
     idleMs: idle * 60_000,
-    filtersFile: join(configFolder(), 'filters.json'),
+    keptIn: configFolder(),
     sentence,
     say: (line) => terminal.err(`${line}\n`),
   });

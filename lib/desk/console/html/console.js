@@ -190,9 +190,17 @@ const live = (element) => {
   look();
 };
 
+/** Answers that are still to come, by path: what renews itself meanwhile waits for the same one. */
+const coming = new Map();
+const askOnce = (path) => {
+  const answer = coming.get(path) ?? ask(path).finally(() => coming.delete(path));
+  coming.set(path, answer);
+  return answer;
+};
+
 const load = async (element) => {
   element.setAttribute('aria-busy', 'true');
-  const told = await ask(element.dataset.load);
+  const told = await askOnce(element.dataset.load);
   const part = told && partOf(told.text);
   if (!part) return element.removeAttribute('aria-busy');
   element.replaceWith(part);
@@ -237,17 +245,18 @@ const begin = (element) => {
   for (const each of element.querySelectorAll('[data-load]')) load(each);
   for (const each of element.querySelectorAll('[data-selection]')) select(each);
 };
-/** Keys lead to screens unless something is being typed. `g` and a letter: a screen. */
+/** Keys lead to screens unless they are off or something is being typed. `g` and a letter: a screen. */
 let isGoing = false;
 const keys = document.querySelector('#keys');
-const showKeys = () => keys?.showModal();
+const showKeys = () => keys.showModal();
 document.querySelector('[data-keys]')?.addEventListener('click', (event) => {
   event.preventDefault();
   showKeys();
 });
 addEventListener('keydown', (event) => {
   const { key, target, altKey, ctrlKey, metaKey } = event;
-  if (altKey || ctrlKey || metaKey || keys?.open || target.closest('input, select, textarea')) return;
+  const isOff = !keys || 'off' in keys.dataset;
+  if (isOff || altKey || ctrlKey || metaKey || keys.open || target.closest('input, select, textarea')) return;
   const screen = isGoing && document.querySelector(`nav [data-key="${CSS.escape(key)}"]`);
   const find = document.querySelector('.find input');
   isGoing = key === 'g' && !isGoing;

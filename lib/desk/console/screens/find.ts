@@ -7,14 +7,17 @@ import { causeText, letterColumns, origin } from '../../views/letters.ts';
 import { recordColumns } from '../../views/trace.ts';
 import { href, type Link, section, table, text, type View } from '../../views/view.ts';
 import { addScreen, type Desk, formOf, render } from '../desk.ts';
-import { html } from '../html/html.ts';
 import { keysList } from '../page.ts';
 
 const maxShown = 50;
 
 /** One box for everything: what it holds decides what is looked for. */
 export const addFind = (desk: Desk): void => {
-  addScreen(desk, ['/keys', 'Keys'], () => html`${keysList}`);
+  addScreen(desk, ['/keys', 'Keys'], () => keysList(desk.keys.areOn()));
+  desk.app.post('/keys', async (context) => {
+    await desk.keys.turn((await formOf(context)).get('turn') === 'off' ? 'off' : 'on');
+    return context.redirect('/keys', 303);
+  });
 
   // Privacy: what is searched for may be a name, so it does not go into the address.
   desk.app.post('/find', async (context) => {

@@ -69,7 +69,7 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
     readOnly: false,
     idleMs: 60_000,
     signal: ending.signal,
-    filtersFile: join(temporaryFolder(), 'filters.json'),
+    keptIn: temporaryFolder(),
     sentence: (error) => String(error),
     say: (line) => said.push(line),
     ...options,
@@ -134,7 +134,8 @@ export const appWith = (desk: object = {}) => {
   const host = '0123456789abcdef.localhost:1';
   const own = { session, signal: new AbortController().signal, who: 'a test', roles: new Set(roles) };
   const filters = createKeptFilters(join(temporaryFolder(), 'filters.json'), 'sis-relay-test');
-  const whole = { integrations: new Map(), desks, filters, ...own, ...desk };
+  const keys = { areOn: () => true, turn: async () => {} };
+  const whole = { integrations: new Map(), desks, filters, keys, ...own, ...desk };
   const app = createApp(whole as unknown as Desk, { host, optionScreens, sentence: String, onUse: () => {} });
   const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
   const exchange = (token: string, next = '/') =>

@@ -1113,6 +1113,7 @@ describe('--read-only', () => {
   const harmless = [
     '/session',
     '/find',
+    '/keys',
     '/filters',
     '/filters/forget',
     '/letters/search',

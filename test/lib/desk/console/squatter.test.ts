@@ -1,12 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ConsoleOptions, startConsole } from '../../../../lib/desk/console/console.ts';
 import { RefusedError } from '../../../../lib/stage/command-errors.ts';
 import { waitLimitMs } from '../../../limits.ts';
+import { localClient } from '../../../local/aws/aws.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
 import { type Office, officesForTests } from '../cli/office.ts';
 import { launch, type ServedConsole, signIn } from './browser.ts';
 import { browserPath } from './browser-path.ts';
@@ -19,16 +22,19 @@ beforeAll(async () => {
   [letter = ''] = await office.park([{}]);
 });
 
-const start = async (options: Partial<ConsoleOptions> = {}): Promise<ServedConsole> => {
+const start = async (
+  options: Partial<ConsoleOptions> = {},
+  target = office.target,
+): Promise<ServedConsole> => {
   const ending = new AbortController();
-  const { url, ended } = await startConsole(office.target, {
+  const { url, ended } = await startConsole(target, {
     port: 0,
     readOnly: false,
     idleMs: 60_000,
     signal: ending.signal,
     sentence: (error) => String(error),
     say: () => {},
-    filtersFile: '',
+    keptIn: temporaryFolder(),
     ...options,
   });
   return {
@@ -253,6 +259,21 @@ describe.skipIf(browserPath() === undefined)('in a browser', { tags: ['long'] },
     });
   });
 
+  /** What CloudWatch has counted never comes, so that the chart is fetched after its screen. */
+  let silent: Server;
+  const slow = () => ({
+    ...office.target,
+    functionLog: { client: localClient(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`) },
+  });
+  beforeAll(async () => {
+    silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+  });
+  afterAll(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+
   describe.each([
     { screen: '/runs', path: '/live' },
     { screen: '/', path: '/overview/live' },
@@ -260,7 +281,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', { tags: ['long'] },
     { screen: '/', path: '/trends' },
   ])('at $screen, what comes from $path without the secret', ({ screen, path }) => {
     test('is not shown, and the page asks no more', async () => {
-      const ours = await start();
+      const ours = await start({}, path === '/trends' ? slow() : office.target);
       const page = await signIn(context, ours);
       const asked: string[] = [];
       await context.route(`${ours.origin}${path}`, async (route) => {

@@ -17,6 +17,7 @@ describe.skipIf(browserPath() === undefined)('in a storm of fifteen causes', () 
   let page: Page;
   let tall: (path: string) => Promise<number>;
   beforeAll(async () => {
+    process.env.XDG_CONFIG_HOME = temporaryFolder();
     const office = await offices.open();
     await office.park(
       stormOf(20).map(({ data, ...letter }) => ({ ...letter, body: eventBody(letter.function, data) })),
@@ -72,6 +73,16 @@ describe.skipIf(browserPath() === undefined)('in a storm of fifteen causes', () 
     await page.keyboard.press('l');
     await page.getByRole('heading', { name: 'Letters', level: 1 }).waitFor();
     await page.keyboard.press('?');
-    expect(await page.getByRole('dialog', { name: 'Keys' }).textContent()).toContain('Search');
+    const list = page.getByRole('dialog', { name: 'Keys' });
+    expect(await list.textContent()).toContain('Search');
+    await list.getByRole('button', { name: 'Turn them off' }).click();
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    for (const key of ['g', 'l', '?']) await page.keyboard.press(key);
+    expect(await list.isVisible()).toBe(false);
+    expect(await page.locator('main').textContent()).toContain('These keys are off, on this machine.');
+    await page.getByRole('button', { name: 'Turn them on' }).click();
+    await page.locator('main').getByText('These keys are on.').waitFor();
+    await page.keyboard.press('?');
+    await list.waitFor();
   });
 });
