@@ -105,6 +105,14 @@ export const ruledSql = (cell: string, rules: ValueRules): string => {
     : `CASE WHEN regexp_full_match(${cased}, '[0-9]+') THEN lpad(${cased}, greatest(${rules.digits}, length(${cased})), '0') ELSE ${cased} END`;
 };
 
-/** What seems to protect a value that is used as it is; undefined: nothing. */
-export const protectionOf = (text: string): Protection | undefined =>
-  protections.find((each) => text !== '' && strippers[each].text(text) !== text);
+/** All that seems to protect a value that is used as it is: a part of it would leave the rest around the value. */
+export const protectionsOf = (text: string): Protection[] => {
+  const found = new Set<Protection>();
+  let rest = text;
+  for (const each of order) {
+    const within = strippers[each].text(rest);
+    if (within !== rest) found.add(each);
+    rest = within;
+  }
+  return [...found];
+};

@@ -1,5 +1,5 @@
 import { differenceText, nearestOf } from '../../../crosswalk/near-names.ts';
-import { protectionOf } from '../../../delivery/mapping/cell-rules.ts';
+import { protectionsOf } from '../../../delivery/mapping/cell-rules.ts';
 import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
 
 /** What the settings make of the first rows of a file, and of the names in all of them. */
@@ -14,7 +14,7 @@ export type UnknownNames = {
   count: number;
   examples: { name: string; nearest?: string; differs?: string }[];
   /** Those that have signs around them: a spreadsheet or a person is protected from them. */
-  guarded: { name: string; by: string; count: number }[];
+  guarded: { name: string; by: string[]; count: number }[];
 };
 
 const maxRows = 3;
@@ -86,10 +86,12 @@ const unknownIn = async (sets: SetEngine, names: string): Promise<UnknownNames[]
   return found;
 };
 
-const guardedIn = (names: readonly string[]): UnknownNames['guarded'] =>
-  [...Map.groupBy(names, protectionOf)].flatMap(([by, [name = '', ...others]]) =>
-    by === undefined ? [] : [{ name, by, count: others.length + 1 }],
+const guardedIn = (names: readonly string[]): UnknownNames['guarded'] => {
+  const each = names.map((name) => ({ name, by: protectionsOf(name) })).filter(({ by }) => by.length > 0);
+  return [...Map.groupBy(each, ({ by }) => by.join(' ')).values()].flatMap((alike) =>
+    alike.slice(0, 1).map((first) => ({ ...first, count: alike.length })),
   );
+};
 
 /** Those with a near name first. What is near is sought for some of them: it is compared with every name. */
 const examplesOf = async (sets: SetEngine, field: string): Promise<UnknownNames['examples']> => {

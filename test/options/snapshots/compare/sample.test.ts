@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { fileRules, ruled } from '../../../../lib/delivery/mapping/cell-rules.ts';
 import { compareHere } from '../../../../lib/options/snapshots/desk/compare-here.ts';
 import { loadIntegrations } from '../../../../lib/stage/integrations.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../../temporary-folder.ts';
@@ -52,8 +53,27 @@ test('a table shows what its mapping gives for three rows, names that are not kn
         { name: '12', nearest: '0012', differs: 'by zeros in front alone' },
         { name: '#ben' },
       ]),
-      guarded: [{ name: '#ben', by: 'hash', count: 2 }],
+      guarded: [{ name: '#ben', by: ['hash'], count: 2 }],
     },
+  ]);
+});
+
+test('what protects a name is named as a whole: the rule that is shown leaves the name alone', async () => {
+  const names = ["'00123", '"=""0123"""', '"=""0124"""', "'#0045", ' ben', '„cy“', "o'hara", '="dd"'];
+  const rows = ['COURSE,LOGIN', ...names.map((name) => `BIO,${name}`)];
+  const data = { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { value: 110 } };
+  const mapping = { messages: [{ function: 'enrollment-create', data, key: ['COURSE', 'LOGIN'] }] };
+  const sample = await sampleOf('people.csv', rows.join('\n'), { 'snapshot-mappings/people.json': mapping });
+  const guarded = sample?.unknown.flatMap((each) => each.guarded) ?? [];
+  expect(guarded).toEqual([
+    { name: "'#0045", by: ['quotes', 'hash'], count: 1 },
+    { name: "'00123", by: ['quotes'], count: 2 },
+    { name: '="0123"', by: ['formula'], count: 3 },
+  ]);
+  expect(guarded.map(({ name, by: strip }) => ruled(name, fileRules.parse({ strip })))).toEqual([
+    '0045',
+    '00123',
+    '0123',
   ]);
 });
 

@@ -396,7 +396,7 @@ const sampleView = (sample: Sample | undefined): View => {
       ...guarded.map(
         ({ name, by, count: some }): Note => ({
           tone: 'warn',
-          text: `${countOf(some, `${field} has`, `${field}s have`)} signs that seem to protect it, such as ${plain(name)}: "strip": ["${by}"] takes them away`,
+          text: `${countOf(some, `${field} has`, `${field}s have`)} signs that seem to protect it, such as ${plain(name)}: "strip": ${JSON.stringify(by)} takes them away`,
         }),
       ),
       ...(count === 0
