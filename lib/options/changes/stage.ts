@@ -38,4 +38,8 @@ export const stage: FunctionParts = {
       ...counted([metric('ChangeNotices', { outcome: 'refused' })]),
     },
   }),
+  people: (stage) => ({
+    // Passes a page of which the mapping makes no message.
+    Leads: [{ Action: ['lambda:InvokeFunction'], Resource: stage.functions('change-poll') }],
+  }),
 };

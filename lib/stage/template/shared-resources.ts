@@ -160,6 +160,8 @@ const lifecycleRules = [
   expiring('uploads', 'uploads/', 35),
   expiring('events', 'events/', 35),
   expiring('refused-changes', 'change-poll/refused/', 400),
+  // As long as the state of an export, with which it shares that it must outlast a summer. Each further notice begins the time anew.
+  expiring('kept-removals', 'change-poll/removals/', 400),
   expiring('course-exports', 'course-exports/', 90),
   // A version that another one replaced may wait as long as an import may take: for the approvals of those before it.
   { ...expiring('snapshots', 'snapshots/', 90), NoncurrentVersionExpiration: { NoncurrentDays: 21 } },
