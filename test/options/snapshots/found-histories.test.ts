@@ -757,7 +757,7 @@ test('a result whose line item was refused is told of its line item, not of spac
   const { report } = await put('export.zip', await zip({ ...sis, results: both }));
   const told = report.join('\n');
   expect(told).toContain('two line items of one org unit have this title');
-  expect(told).toContain('"results.csv","2","lineItemSourcedId","names no line item that can be used"');
+  expect(told).toContain('"results.csv","2","lineItemSourcedId","its row in lineItems.csv was refused"');
   expect(told).not.toContain('upper and lower case');
 });
 
