@@ -139,14 +139,18 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
         // A table has names alone, and its name may be somebody else's still.
         if (LOGIN !== '' && crosswalk.idOf('userName', LOGIN) !== row.said.person) continue;
         const last = lastUsed.get(`${name} ${file}`)?.get(row.id);
-        yield { ...whereIn(row.said), file: name };
+        const now = whereIn(row.said);
+        // A row used before that no longer tells whom or what it is about is about the same as then.
+        const isWhole = now.place !== undefined && now.person !== undefined;
+        if (last === undefined || isWhole) yield { ...now, file: name };
         if (last !== undefined) yield { ...whereIn(last), file: name };
       }
   };
   const whereIn = (said: Said): Omit<Meant, 'file'> => {
     const of = said.item === undefined ? placeOf(said) : lineItems.objectOf(said);
     const place = said.code === undefined ? undefined : String(of);
-    return { university: said.university, place, person: said.person, item: said.item };
+    const { university, person, item, role } = said;
+    return { university, place, person, item, isEnd: role === 'none' };
   };
 
   const enrollmentsWanted = (before: Checked['before']): Map<string, Wanted> => {

@@ -11,6 +11,8 @@ export type Meant = {
   place: string | undefined;
   person: number | undefined;
   item: string | undefined;
+  /** It ends an enrollment. */
+  isEnd: boolean;
   file: FileName;
 };
 
@@ -60,9 +62,11 @@ export const withUnusable = (
   wanted: Wanted,
   { before, meant }: { before: Value; meant: readonly Meant[] },
 ): Wanted => {
-  if (before === undefined || meant.length === 0) return wanted;
-  const isAlone = meant.some(({ place, person }) => place !== undefined && person !== undefined);
   const isWanted = !wanted.allowed.has(undefined);
+  // Whoever a row is about that ends an enrollment, it keeps nobody there.
+  const holding = isWanted ? meant : meant.filter(({ isEnd }) => !isEnd);
+  if (before === undefined || holding.length === 0) return wanted;
+  const isAlone = holding.some(({ place, person }) => place !== undefined && person !== undefined);
   if (!isAlone && isWanted) return wanted;
   return { ...wanted, allowed: isWanted ? wanted.allowed.union(new Set([before])) : new Set([before]) };
 };
