@@ -69,7 +69,9 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
   pace: {
     change: ['lib/platform/pace/*.ts'],
     // Without the fleets of containers, which would take minutes for each change.
-    tests: ['pace', 'pacer'].map((name) => `test/lib/platform/pace/${name}.test.ts`),
+    tests: ['adaptive-rate', 'header-budget', 'outage-brake', 'pace', 'pacer'].map(
+      (name) => `test/lib/platform/pace/${name}.test.ts`,
+    ),
   },
   privacy: {
     change: ['lib/runtime/privacy/*.ts', '!lib/runtime/privacy/shown-ids.ts'],

@@ -1,4 +1,4 @@
-import type { Answered } from '../pace/pacer.ts';
+import type { Answered } from '../pace/answered.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
 

@@ -5,8 +5,9 @@ import { ownText, safe } from '../../message/safe-text.ts';
 import type { Headers } from '../../runtime/aws/receive-answer.ts';
 import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
+import type { Answered } from '../pace/answered.ts';
 import { createPace, type Pace, type RateSlot, type SlotResult } from '../pace/pace.ts';
-import type { Answered, PacerOptions } from '../pace/pacer.ts';
+import type { PacerOptions } from '../pace/pacer.ts';
 import {
   type Actor,
   type Auth,

@@ -1,6 +1,7 @@
 import type { Priority } from '../../message/priority.ts';
 import type { Budget } from '../../runtime/telemetry/call-budget.ts';
-import { type Answered, createPacer, type PacerOptions } from './pacer.ts';
+import type { Answered } from './answered.ts';
+import { Pacer, type PacerOptions } from './pacer.ts';
 
 /** One container's part in the pace of all containers: every caller of the platform asks for a turn first. */
 export type Pace = {
@@ -39,7 +40,7 @@ const maxTimerMs = 1_000;
 
 export const createPace = (options: PaceOptions = {}): Pace => {
   const { nowMs = Date.now, random = Math.random, setTimer = setTimeout } = options;
-  const pacer = createPacer(options);
+  const pacer = new Pacer(options);
   const lines = new Map<Priority, Line>();
 
   const turnOf = (priority: Priority): RateSlot => {

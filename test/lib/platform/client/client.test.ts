@@ -8,8 +8,8 @@ import { resultOf, type SentCall } from '../../../../lib/platform/client/check-a
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import type { Operation } from '../../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
+import type { Answered } from '../../../../lib/platform/pace/answered.ts';
 import type { Pace, SlotResult } from '../../../../lib/platform/pace/pace.ts';
-import type { Answered } from '../../../../lib/platform/pace/pacer.ts';
 import { anyCharacter } from '../../../any-character.ts';
 import { freeTurn, unpaced } from '../pace/unpaced.ts';
 import {

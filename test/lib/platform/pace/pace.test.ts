@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
 import { budgetIn } from '../../../../lib/platform/client/budget-headers.ts';
+import type { Answered } from '../../../../lib/platform/pace/answered.ts';
 import { createPace, type PaceOptions, type SlotResult } from '../../../../lib/platform/pace/pace.ts';
-import type { Answered } from '../../../../lib/platform/pace/pacer.ts';
 import { randomFrom } from '../../../fuzz/random.ts';
 
 /** A container on a clock that goes only where it is told to. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
-import { type Answered, createPacer, type PacerOptions } from '../../../../lib/platform/pace/pacer.ts';
+import type { Answered } from '../../../../lib/platform/pace/answered.ts';
+import { Pacer, type PacerOptions } from '../../../../lib/platform/pace/pacer.ts';
 
 type Options = Omit<PacerOptions, 'random'> & { chance?: number };
 
@@ -10,7 +11,7 @@ const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;
 
 /** Without chance, unless given: a class begins without credits, and a gate opens at the first moment. */
 const pacerWith = ({ chance = 0, ...options }: Options = {}) => {
-  const pacer = createPacer({ ...options, random: () => chance });
+  const pacer = new Pacer({ ...options, random: () => chance });
   const take = (nowMs: number, priority: Priority = 'urgent'): number => rounded(pacer.take(priority, nowMs));
   /** An answer that came at once. */
   const answer = (nowMs: number, more: Partial<Answered> = {}): void =>
@@ -45,7 +46,10 @@ const pacerWith = ({ chance = 0, ...options }: Options = {}) => {
     const told = pacer.budget();
     return told && { budget: told.budget, remaining: told.remaining, endsMs: told.endsMs, cost: told.cost };
   };
-  return { ...pacer, take, answer, tell, refuse, send, go, rate, rates, budget };
+  const charge = pacer.charge.bind(pacer);
+  const giveBack = pacer.giveBack.bind(pacer);
+  const learn = pacer.learn.bind(pacer);
+  return { charge, giveBack, learn, take, answer, tell, refuse, send, go, rate, rates, budget };
 };
 
 describe('before the first answer', () => {
@@ -209,100 +213,11 @@ describe('rates follow the budget', () => {
 });
 
 describe('a budget', () => {
-  const first = { sentMs: 0, nowMs: 0, remaining: 50_000, resetSeconds: 60 };
-  const unchanged = { budget: 50_000, remaining: 50_000, endsMs: 60_000, cost: 10 };
-  const told = (...answers: (typeof first)[]) => {
-    const pacer = pacerWith();
-    for (const { nowMs, ...answer } of answers) pacer.learn({ status: 200, cost: 10, ...answer }, nowMs);
-    return pacer.budget();
-  };
-  test.each([
-    ['is told as of the middle of a call', { sentMs: 1_000, nowMs: 2_000 }, { endsMs: 61_500 }],
-    ['is known from a call of 20 seconds', { nowMs: 20_000 }, { endsMs: 70_000 }],
-  ])('%s', (_what, answer, expected) => {
-    expect(told({ ...first, ...answer })).toEqual({ ...unchanged, ...expected });
-  });
-  test('is unknown from a longer call, or from a part of the headers', () => {
-    expect(told({ ...first, nowMs: 20_001 })).toBeUndefined();
+  test('is unknown from a part of the headers', () => {
     const { answer, budget } = pacerWith();
     answer(0, { remaining: 50_000 });
     answer(0, { resetSeconds: 60 });
     expect(budget()).toBeUndefined();
-  });
-  test.each<{ what: string; answer: Partial<typeof first>; is: Partial<typeof unchanged> }>([
-    {
-      what: 'ends an eighth later if it is told to end 1.5 seconds later',
-      answer: { sentMs: 1_000, remaining: 49_000, resetSeconds: 60.5 },
-      is: { remaining: 49_000, endsMs: 60_187.5 },
-    },
-    {
-      what: 'is a new one if it is told to end later still',
-      answer: { sentMs: 1_000, remaining: 48_000, resetSeconds: 60.501 },
-      is: { budget: 49_000, remaining: 48_000, endsMs: 61_501 },
-    },
-    {
-      what: 'ends an eighth earlier if it is told to end 1.5 seconds earlier',
-      answer: { sentMs: 10_000, remaining: 40_000, resetSeconds: 48.5 },
-      is: { remaining: 40_000, endsMs: 59_812.5 },
-    },
-    {
-      what: 'is an older one if it is told to end earlier still',
-      answer: { sentMs: 10_000, remaining: 40_000, resetSeconds: 48.499 },
-      is: {},
-    },
-    {
-      what: 'may end half a slow call later',
-      answer: { sentMs: 1_000, nowMs: 3_000, remaining: 49_000, resetSeconds: 60.5 },
-      is: { remaining: 49_000, endsMs: 60_312.5 },
-    },
-    {
-      what: 'is a new one if it is told to end half a slow call later, and later still',
-      answer: { sentMs: 1_000, nowMs: 3_000, remaining: 48_000, resetSeconds: 60.501 },
-      is: { budget: 49_000, remaining: 48_000, endsMs: 62_501 },
-    },
-    {
-      what: 'may end half a slow call earlier',
-      answer: { sentMs: 1_000, nowMs: 3_000, remaining: 49_000, resetSeconds: 55.5 },
-      is: { remaining: 49_000, endsMs: 59_687.5 },
-    },
-    {
-      what: 'has more left by a later call',
-      answer: { sentMs: 1, remaining: 50_001, resetSeconds: 59.999 },
-      is: { remaining: 50_001 },
-    },
-    {
-      what: 'has no more left by a call of the same time',
-      answer: { remaining: 50_001 },
-      is: {},
-    },
-    {
-      what: 'has less left by an earlier call',
-      answer: { sentMs: -100, nowMs: 100, remaining: 49_999 },
-      is: { remaining: 49_999 },
-    },
-    {
-      what: 'grows when it is renewed',
-      answer: { sentMs: 60_000, remaining: 51_000 },
-      is: { budget: 51_000, remaining: 51_000, endsMs: 120_000 },
-    },
-    {
-      what: 'shrinks by 2 % when it is renewed, as others may have spent some',
-      answer: { sentMs: 60_000, remaining: 35_000 },
-      is: { budget: 49_000, remaining: 35_000, endsMs: 120_000 },
-    },
-    {
-      what: 'was cut where less than 70 % are left at its begin',
-      answer: { sentMs: 60_000, remaining: 34_999 },
-      is: { budget: 34_999, remaining: 34_999, endsMs: 120_000 },
-    },
-    {
-      what: 'was spent where a fifth of the time is over',
-      answer: { sentMs: 72_000, remaining: 34_999, resetSeconds: 48 },
-      is: { budget: 49_000, remaining: 34_999, endsMs: 120_000 },
-    },
-  ])('$what', ({ answer, is }) => {
-    const next = { ...first, ...answer };
-    expect(told(first, { ...next, nowMs: answer.nowMs ?? next.sentMs })).toEqual({ ...unchanged, ...is });
   });
   test('ends a second later where seconds are rounded down, which a 0 shows', () => {
     const { tell, budget, refuse, take } = pacerWith();
@@ -535,67 +450,6 @@ describe('a platform that is down', () => {
         waitMs,
       ]),
     );
-  });
-  test.each<[what: string, answers: [nowMs: number, status: number | undefined, sentMs?: number][], number]>([
-    ['tells 502', [[1_000, 502]], 100],
-    ['tells 504', [[1_000, 504]], 100],
-    ['does not answer', [[1_000, undefined]], 100],
-    ['does not tell 501', [[1_000, 501]], 0],
-    ['does not tell 505', [[1_000, 505]], 0],
-    [
-      'does not answer half of the calls',
-      [
-        [900, 200],
-        [1_000, 503],
-      ],
-      0,
-    ],
-    [
-      'is down for most calls',
-      [
-        [800, 503],
-        [900, 503],
-        [1_000, 200],
-      ],
-      100,
-    ],
-    [
-      'is down for most calls of this second',
-      [
-        [900, 200],
-        [1_000, 200],
-        [2_000, 503],
-      ],
-      100,
-    ],
-    [
-      'is asked once a second',
-      [
-        [1_000, 503],
-        [1_999, 503],
-      ],
-      100,
-    ],
-    [
-      'was sent a call in the second before',
-      [
-        [1_000, 503],
-        [2_500, 503, 999],
-      ],
-      100,
-    ],
-    [
-      'was sent a call in this second',
-      [
-        [1_000, 503],
-        [2_500, 503, 1_000],
-      ],
-      200,
-    ],
-  ])('%s: %j keeps calls %d ms apart', (_what, answers, apartMs) => {
-    const { answer, take } = pacerWith();
-    for (const [nowMs, status, sentMs = nowMs] of answers) answer(nowMs, { status, sentMs });
-    expect([take(3_000), take(3_000)]).toEqual([0, apartMs]);
   });
 });
 
