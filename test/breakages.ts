@@ -94,8 +94,8 @@ export const breakages: Breakage[] = [
     title: 'a message is acknowledged before its letter is written',
     chaos: true,
     file: 'lib/delivery/handle/settle.ts',
-    code: 'await services.queues.park(letter);',
-    by: 'services.queues.park(letter).catch(() => {});',
+    code: 'await services.queues.writeLetter(letter);',
+    by: 'services.queues.writeLetter(letter).catch(() => {});',
   },
   {
     title: 'the lease is ignored',

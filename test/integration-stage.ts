@@ -113,7 +113,7 @@ export function integrationStage({ credentialOf = keyOf }: Options = {}) {
       platform: mortal(platform, container, () => dead.resolve('dead')),
       queues: {
         ...services.queues,
-        park: async (letter) => void container.told?.letters.push(letter),
+        writeLetter: async (letter) => void container.told?.letters.push(letter),
         delay: async ([waiting]) => time.pass(1000 * (waiting?.seconds ?? 0)),
       },
       observe: {

@@ -1,6 +1,6 @@
 import type { Integration } from '../delivery/handle/integration.ts';
 import type { Operation } from '../platform/client/operation.ts';
-import { once } from '../runtime/aws/once.ts';
+import { memoize } from '../runtime/aws/once.ts';
 
 /** By name. */
 export type Integrations = Map<string, Integration<unknown>>;
@@ -32,7 +32,7 @@ export const integrationNamed = async (name: string): Promise<Integration<unknow
   return (await functionModule(name))?.integration;
 };
 
-const loadModules = once(async () => {
+const loadModules = memoize(async () => {
   const { functionModules } = await import('./function-modules.ts');
   return functionModules();
 });

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { OperationOverride } from '../platform/client/operation.ts';
 import type { ClientOptions } from '../runtime/aws/clients.ts';
-import { once } from '../runtime/aws/once.ts';
+import { memoize } from '../runtime/aws/once.ts';
 import { readSettings } from '../runtime/aws/setting.ts';
 import { hasOwnStore, platformSettings, storeSettings } from '../runtime/aws/settings.ts';
 import { type AwsClients, awsClients } from './aws-clients.ts';
@@ -171,8 +171,8 @@ const targetOnAws = (options: TargetOptions) => {
     options.deadLetters ?? (options.stage === undefined ? settings.DEAD_LETTER_QUEUE_URL : undefined);
   const prefix = prefixOf(stage, url);
   const { readCaller, readStack } = options;
-  const stack = readStack && once(() => readStack(prefix.slice(0, -1), clientOptions));
-  const outputs = once(async () => outputsOf(await stack?.(), options));
+  const stack = readStack && memoize(() => readStack(prefix.slice(0, -1), clientOptions));
+  const outputs = memoize(async () => outputsOf(await stack?.(), options));
   return {
     prefix,
     ...clients,
@@ -181,8 +181,8 @@ const targetOnAws = (options: TargetOptions) => {
     crosswalkTable: tableOf(options, settings.CROSSWALK_TABLE, `${prefix}crosswalk`),
     lambdaOptions: clientOptions,
     // With a custom endpoint, the credentials belong to no identity on AWS.
-    caller: readCaller && !isOwnStore ? once(() => readCaller(clientOptions)) : undefined,
-    deadLetterQueueUrl: once(async () => {
+    caller: readCaller && !isOwnStore ? memoize(() => readCaller(clientOptions)) : undefined,
+    deadLetterQueueUrl: memoize(async () => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));
       if (found === undefined)
         throw new RefusedError(

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type ExportAnswer, exportJob } from '../../lib/options/course-export/export.ts';
 import { exportSettings } from '../../lib/options/course-export/export-settings.ts';
 import { createExportServices } from '../../lib/options/course-export/services.ts';
-import { once } from '../../lib/runtime/aws/once.ts';
+import { memoize } from '../../lib/runtime/aws/once.ts';
 import { readSettings } from '../../lib/runtime/aws/setting.ts';
 import type { Effect } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';
@@ -20,7 +20,7 @@ const { stack, controls, settings, logged, bytesAt, jsonAt, keysUnder, inProcess
 
 /** The function in this process, which is told that it has so much time for each call. */
 const withSettings = (more: Record<string, string>, invocationMs?: number): Execute => {
-  const services = once(async () => ({
+  const services = memoize(async () => ({
     ...(await createExportServices(readSettings(exportSettings, { ...settings(), ...more }))),
     ...jobServicesHere(stack()),
   }));
@@ -234,7 +234,7 @@ describe('an export', () => {
   ];
   const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 251));
   const base64 = bytes.toString('base64');
-  const withImages = once(async () => {
+  const withImages = memoize(async () => {
     const courseImages = imageTypes.map(([contentType], at) => ({ orgUnitId: at + 11, contentType, base64 }));
     const orgUnitIds = courseImages.map(({ orgUnitId }) => orgUnitId);
     await courses(...orgUnitIds);

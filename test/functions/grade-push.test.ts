@@ -293,11 +293,11 @@ test('a letter whose message lies in the bucket still points there when SQS’ o
     await relay.controls().awsFault('sqs', refused);
   });
   const [pointer] = first.letters;
-  expect(pointer?.whole).toContain(`s3://${bucket}/letters/grade-push/`);
+  expect(pointer?.storedAt).toContain(`s3://${bucket}/letters/grade-push/`);
   const { MessageBody, MessageAttributes } = sqsMessageOf(pointer!);
   const again = await relay.deliverBody(MessageBody, MessageAttributes);
   expect(again).toMatchObject({ outcomes: ['parked'], requests: [] });
-  expect(again.letters).toMatchObject([{ body: MessageBody, whole: pointer?.whole, replays: 1 }]);
+  expect(again.letters).toMatchObject([{ body: MessageBody, storedAt: pointer?.storedAt, replays: 1 }]);
   const s3 = new S3Client({ ...localClient(endpoint), forcePathStyle: true });
   const found = await withWhole(again.letters[0]!, { bucket: async () => bucket, s3: async () => s3 });
   s3.destroy();

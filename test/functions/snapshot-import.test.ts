@@ -9,7 +9,7 @@ import { importSettings } from '../../lib/options/snapshots/import-settings.ts';
 import { createSnapshotServices } from '../../lib/options/snapshots/services.ts';
 import type { SnapshotRecord } from '../../lib/options/snapshots/state/record.ts';
 import { createSnapshotStore } from '../../lib/options/snapshots/state/store.ts';
-import { once } from '../../lib/runtime/aws/once.ts';
+import { memoize } from '../../lib/runtime/aws/once.ts';
 import { readSettings } from '../../lib/runtime/aws/setting.ts';
 import { loadIntegrations } from '../../lib/stage/integrations.ts';
 import { waitLimitMs } from '../limits.ts';
@@ -63,7 +63,7 @@ const putUsualSettings = () =>
     JSON.stringify({ roles: { student: 110, teacher: 109 }, maxRemovalsPercent: 40 }),
   );
 
-const services = once(async () => ({
+const services = memoize(async () => ({
   ...(await createSnapshotServices(readSettings(importSettings, settings()), loadIntegrations)),
   ...jobServicesHere(stack()),
   store: createSnapshotStore({ s3: stack().s3, bucket: Bucket }),

@@ -174,7 +174,7 @@ const checkLetter = (
   const isShort = Buffer.byteLength(sent.body) < maxBytes - 16_384;
   claim(back.body === masked.body && back.source === written.source, 'a letter is read as another');
   claim(!isShort || back.failure?.kind === failure.kind, 'a letter has lost its failure');
-  claim(back.whole === undefined, 'a producer says where a letter lies');
+  claim(back.storedAt === undefined, 'a producer says where a letter lies');
   return { ...sent, isTaken };
 };
 

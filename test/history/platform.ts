@@ -258,9 +258,9 @@ export function createPlatformModel(stage: Stage, options: Options) {
         ...unpaced,
         ask: (_, untilMs, settle) => {
           const atMs = stage.nowMs() + stage.one(turnsAfterMs);
-          if (atMs === stage.nowMs()) settle({ turn: freeTurn });
-          else if (atMs < untilMs) stage.at(atMs, () => settle({ turn: freeTurn }));
-          else settle({ turn: undefined, seconds: stage.one([1, 30]) });
+          if (atMs === stage.nowMs()) settle({ slot: freeTurn });
+          else if (atMs < untilMs) stage.at(atMs, () => settle({ slot: freeTurn }));
+          else settle({ slot: undefined, seconds: stage.one([1, 30]) });
           return () => {};
         },
       },

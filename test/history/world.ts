@@ -50,7 +50,7 @@ const silence = {
   info: nothing,
   warn: nothing,
   call: nothing,
-  turn: nothing,
+  slotWait: nothing,
   flush: nothing,
   failed: nothing,
   count: nothing,
@@ -166,7 +166,7 @@ export function createWorld(history: History, watch: Watch) {
     crosswalk: createCrosswalk({ table: undefined, nowMs: stage.nowMs }),
     readSecret: async () => Promise.reject(new Error('no secret was to be read')),
     queues: {
-      park: (letter) =>
+      writeLetter: (letter) =>
         aws(actor, 'letter', {
           apply: () => queue.park(numberOf(letter.body), letter),
           onFate: (fate) => {

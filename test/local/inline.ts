@@ -106,9 +106,9 @@ export function functionForTests<Data>(
         await act?.();
         time.pass(shortest * 1000);
       },
-      park: (letter) => {
+      writeLetter: (letter) => {
         written += 1;
-        return queues.park(letter);
+        return queues.writeLetter(letter);
       },
     },
   });

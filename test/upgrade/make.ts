@@ -156,7 +156,7 @@ const letterOf = (kind: LetterKind, body: string): DeadLetter => {
   const letter = { body, source, replays: 0, attributes: {}, failure: null };
   if (kind === 'no-details') return letter;
   if (kind === 'unknown-source') return { ...letter, source: '' };
-  if (kind === 'unreadable') return { ...letter, body: JSON.stringify({ whole: gone }), whole: gone };
+  if (kind === 'unreadable') return { ...letter, body: JSON.stringify({ whole: gone }), storedAt: gone };
   const at = new Date().toISOString();
   const failure = {
     kind: kind as FailureKind,

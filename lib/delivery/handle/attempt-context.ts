@@ -18,9 +18,9 @@ export type AttemptContext = {
    * Waits for the rate limiter. 0: the call is admitted. Otherwise it was not by then, and may be after this many
    * seconds.
    */
-  takeTurn(untilMs: number): Promise<number>;
+  takeSlot(untilMs: number): Promise<number>;
   /** Time spent waiting for the turn. */
-  turnMs(): number;
+  slotWaitMs(): number;
   /** For these fields of the resource; `taken`: the right to change it. */
   forFields(fields: readonly string[], taken?: Taken): IntegrationContext;
   /** Closes the files that were not read to their end, and gives back the turn if nothing was called. */
@@ -42,27 +42,27 @@ export const createAttemptContext = <Data>(
   const calls: CallReport[] = [];
   const notes: SafeText[] = [];
   const opened: AbortController[] = [];
-  let turn: RateSlot | undefined;
-  let turnMs = 0;
+  let slot: RateSlot | undefined;
+  let slotWaitMs = 0;
   return {
     calls,
     notes,
-    takeTurn: async (untilMs) => {
+    takeSlot: async (untilMs) => {
       const sinceMs = services.nowMs();
       let isAsking = true;
       const { promise, resolve } = Promise.withResolvers<SlotResult>();
-      services.platform.pace.ask(priority, untilMs, (asked) => {
+      services.platform.pace.ask(priority, untilMs, (result) => {
         // A turn that is granted at once is no wait, even if other messages of the batch keep the container busy.
-        if (!isAsking) turnMs = services.nowMs() - sinceMs;
-        resolve(asked);
+        if (!isAsking) slotWaitMs = services.nowMs() - sinceMs;
+        resolve(result);
       });
       isAsking = false;
-      const asked = await promise;
-      services.observe.turn(priority, turnMs);
-      turn = asked.turn;
-      return asked.turn ? 0 : asked.seconds;
+      const result = await promise;
+      services.observe.slotWait(priority, slotWaitMs);
+      slot = result.slot;
+      return result.slot ? 0 : result.seconds;
     },
-    turnMs: () => turnMs,
+    slotWaitMs: () => slotWaitMs,
     forFields: (fields, taken) => {
       const signal = timeLimit();
       const platform = services.platform.for({
@@ -70,7 +70,7 @@ export const createAttemptContext = <Data>(
         operations: integration.operations,
         signal,
         priority,
-        ...(turn && { turn }),
+        ...(slot && { slot }),
         onCall: (call) => {
           calls.push(call);
           services.observe.call(call);
@@ -97,7 +97,7 @@ export const createAttemptContext = <Data>(
       };
     },
     close: () => {
-      turn?.end();
+      slot?.end();
       for (const file of opened) file.abort();
     },
   };

@@ -6,7 +6,7 @@ import type { PlatformIds } from '../../message/sis-ids.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { PlatformError } from '../../platform/client/platform-error.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
-import type { Ending, Ledger, Taken, Verdict } from '../ledger/ledger.ts';
+import type { AttemptEnding, Ledger, Taken, Verdict } from '../ledger/ledger.ts';
 import { type AttemptContext, createAttemptContext } from './attempt-context.ts';
 import type { Integration } from './integration.ts';
 import { entryOf, fieldsOf } from './ledger-entry.ts';
@@ -16,7 +16,7 @@ import { SisIdLookUp } from './sis-id-look-up.ts';
 import { type Delivery, priorityOf, wholeOf } from './sqs-delivery.ts';
 import { StaleReadError } from './stale-read.ts';
 import { wasDone, writtenRefusal } from './verify-attempt.ts';
-import { type Decision, type Result, resultOf } from './wait-or-park.ts';
+import { type Decision, type Result, waitOrPark } from './wait-or-park.ts';
 
 /** Shared by the messages of one invocation. */
 export type Invocation = {
@@ -51,7 +51,7 @@ export const attempt = async <Data>(
   invocation: Invocation,
 ): Promise<Settlement> => {
   const { services } = invocation;
-  const resultFor = (decision: Decision): Result => resultOf(decision, delivery, services.limits);
+  const resultFor = (decision: Decision): Result => waitOrPark(decision, delivery, services.limits);
   if (!hasTime(invocation)) return { ...resultFor(noTime), eventId: undefined, calls: [], turnMs: 0 };
   let lookUp: SisIdLookUp<Data> | undefined;
   let draft: Draft<Data> | undefined;
@@ -82,7 +82,7 @@ export const attempt = async <Data>(
     ids,
     eventId: draft?.id,
     calls: [...(lookUp?.calls ?? []), ...(task?.context.calls ?? [])],
-    turnMs: task?.context.turnMs() ?? 0,
+    turnMs: task?.context.slotWaitMs() ?? 0,
   };
 };
 
@@ -141,7 +141,7 @@ const failed = (
 
 const withoutLedger = async <Data>(task: Task<Data>): Promise<Result> => {
   const { integration, message, context, invocation, resultFor } = task;
-  const seconds = await context.takeTurn(invocation.turnsUntilMs);
+  const seconds = await context.takeSlot(invocation.turnsUntilMs);
   if (seconds > 0) return resultFor({ kind: 'wait', why: 'pace', seconds });
   try {
     await integration.run(message.data, context.forFields(fieldsOf(integration, message)));
@@ -160,7 +160,7 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
   const { invocation, context, resultFor } = task;
   const entry = await entryOf(task, invocation.services.digest);
   // Before the lock, which would last while its message waits.
-  const seconds = await context.takeTurn(invocation.turnsUntilMs);
+  const seconds = await context.takeSlot(invocation.turnsUntilMs);
   if (seconds > 0) return resultFor({ kind: 'wait', why: 'pace', seconds });
   let verdict: Verdict;
   try {
@@ -200,7 +200,7 @@ const send = async <Data>(ledger: Ledger, task: Task<Data>, taken: Taken): Promi
   return task.resultFor({ kind: 'fail', failure, isUnrecorded: true });
 };
 
-type Sent = { decision: Decision; ending: Ending; refusal?: string };
+type Sent = { decision: Decision; ending: AttemptEnding; refusal?: string };
 
 const sent = async <Data>(ledger: Ledger, task: Task<Data>, taken: Taken): Promise<Sent> => {
   const { integration, message, invocation } = task;
@@ -228,7 +228,7 @@ const sent = async <Data>(ledger: Ledger, task: Task<Data>, taken: Taken): Promi
   }
 };
 
-const endingOf = (error: unknown, calls: readonly CallReport[]): Ending => {
+const endingOf = (error: unknown, calls: readonly CallReport[]): AttemptEnding => {
   if (error instanceof PlatformError && error.acceptedUnverified) return 'accepted-unverified';
   return calls.some((call) => call.mayHaveActed) ? 'unknown' : 'undone';
 };

@@ -1,5 +1,5 @@
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
-import type { Ended } from '../letters/notes.ts';
+import type { ReceiptOutcome } from '../letters/notes.ts';
 import { indexedIn } from '../letters/parts.ts';
 import type { Received, Settlement } from './attempt.ts';
 import type { Integration } from './integration.ts';
@@ -16,14 +16,14 @@ export const deskNoteOf = <Data>(
   integration: Integration<Data>,
   { record, delivery }: Received,
   settlement: Settled,
-): Ended | undefined => {
+): ReceiptOutcome | undefined => {
   const { outcome } = settlement;
   const { messageAttributes = {}, messageId, receiptHandle, body } = record;
   const isAsked = messageAttributes.receipt !== undefined;
   const { attempts, replays, firstMs, startedMs } = delivery;
   if (outcome === 'parked' || (outcome !== 'waiting' && attempts === 1 && !isAsked)) return undefined;
   const waits = outcome === 'waiting' ? settlement : undefined;
-  const { failure, turn, seconds = 0, reason = '' } = waits ?? {};
+  const { failure, deferral, seconds = 0, reason = '' } = waits ?? {};
   const { call, status } = settlement.calls.at(-1) ?? {};
   return {
     message: messageId,
@@ -33,7 +33,7 @@ export const deskNoteOf = <Data>(
     replays,
     firstMs,
     // A message that waits for the rate limiter blocks nothing.
-    kind: failure?.kind ?? (turn === 'pace' || turn === 'no-time' ? undefined : turn),
+    kind: failure?.kind ?? (deferral === 'pace' || deferral === 'no-time' ? undefined : deferral),
     reason: withoutFileNames(reason),
     remedy: failure?.remedy,
     status: failure?.status ?? status,

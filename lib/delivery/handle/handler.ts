@@ -4,7 +4,7 @@ import { type Invocation, lastBeginMs, type Settlement } from './attempt.ts';
 import { isLarge } from './deaths.ts';
 import type { Integration } from './integration.ts';
 import { type Services, servicesFromEnvironment } from './services.ts';
-import { settle } from './settle.ts';
+import { processRecord } from './settle.ts';
 import { attemptsOf } from './sqs-delivery.ts';
 
 /** The Lambda handler of an integration: it settles each record of a batch separately, and reports those that must wait. */
@@ -17,12 +17,12 @@ export const handlerOf =
     const invocation = begin(services(), context, event);
     const { queues, incidents, arrivals, paceUse, desk, observe } = invocation.services;
     const settlements = await Promise.all(
-      event.Records.map((record) => settle(integration, record, invocation)),
+      event.Records.map((record) => processRecord(integration, record, invocation)),
     );
 
     const alone = { ...invocation, isolated: true, turnsUntilMs: lastBeginMs(invocation) };
     for (const { at, record } of inOrder(event.Records, settlements))
-      settlements[at] = await settle(integration, record, alone);
+      settlements[at] = await processRecord(integration, record, alone);
 
     const waiting = event.Records.flatMap(({ messageId, receiptHandle }, at) => {
       const settlement = settlements[at];

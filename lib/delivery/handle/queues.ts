@@ -5,7 +5,7 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { chunksOf } from '../../runtime/aws/parallel.ts';
 import { hide, maxEntries } from '../../runtime/aws/sqs.ts';
-import { type DeadLetter, nowhere, pointerTo, sqsMessageOf } from '../letters/dead-letter.ts';
+import { type DeadLetter, notStored, pointerTo, sqsMessageOf } from '../letters/dead-letter.ts';
 import type { KeepWhole } from '../letters/letter-file.ts';
 import type { InFlight } from './in-flight.ts';
 
@@ -17,7 +17,7 @@ export type Queues = {
    * A message that SQS never accepts as a letter is kept whole in the bucket, and its letter names the place.
    * @throws if no letter was written: then its message must stay on its queue.
    */
-  park(letter: DeadLetter): Promise<void>;
+  writeLetter(letter: DeadLetter): Promise<void>;
   /** Never throws: a message whose visibility could not be set comes back when the queue's own timeout ends. */
   delay(delays: Delay[]): Promise<void>;
 };
@@ -74,19 +74,19 @@ export const createQueues = ({
   };
 
   return {
-    park: async (letter) => {
+    writeLetter: async (letter) => {
       try {
         await send(letter);
       } catch (error) {
-        if (!isForGood(error)) throw error;
-        const whole = (await keepWhole?.(letter)) ?? nowhere;
+        if (!isPermanent(error)) throw error;
+        const storedAt = (await keepWhole?.(letter)) ?? notStored;
         warn(
-          whole === nowhere
+          storedAt === notStored
             ? safe`SQS refuses a letter, and its message is not kept, because LETTERS_BUCKET is not set`
             : safe`SQS refuses a letter; its message is kept in the bucket`,
           { code: errorName(error) },
         );
-        await send(pointerTo(letter, whole));
+        await send(pointerTo(letter, storedAt));
       }
     },
     delay: async (delays) => {
@@ -101,7 +101,7 @@ export const createQueues = ({
 };
 
 /** A fault of the message itself is permanent; throttling, an outage and a missing right are not. */
-const isForGood = (error: unknown): boolean =>
+const isPermanent = (error: unknown): boolean =>
   /^(Invalid(MessageContents|ParameterValue|ParameterCombination|AttributeName|AttributeValue)|MessageTooLong|BatchRequestTooLong|Missing(Required)?Parameter|ValidationError)(Exception)?$/.test(
     errorName(error),
   );

@@ -21,15 +21,15 @@ export const report = (
   const last = calls.at(-1);
   // The producer needs the id even of a message that is not valid.
   const shownEventId = eventId ?? (isUnread ? undefined : eventIdIn(record.body));
-  services.incidents?.heard({
+  services.incidents?.record({
     outcome,
     failure: failure && { ...failure, message: reason ?? safe`` },
     calls,
     asService,
     again: attempts + replays > 1,
   });
-  services.arrivals?.heard({ attempts, replays });
-  services.paceUse?.heard(calls);
+  services.arrivals?.record({ attempts, replays });
+  services.paceUse?.record(calls);
   services.observe.message({
     outcome,
     messageId: messageIdText(record.messageId),

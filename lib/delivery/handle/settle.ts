@@ -11,13 +11,13 @@ import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-entry.ts';
 import { report } from './report.ts';
 import { attributesOf, deliveryOf, wholeOf } from './sqs-delivery.ts';
-import { afterUnwrittenLetter, type Decision, resultOf } from './wait-or-park.ts';
+import { afterUnwrittenLetter, type Decision, waitOrPark } from './wait-or-park.ts';
 
 /**
  * Brings one record to its outcome; never throws. A message that waits or must be isolated stays on its queue. Any other is
  * acknowledged; a parked one only after its letter was written.
  */
-export const settle = async <Data>(
+export const processRecord = async <Data>(
   integration: Integration<Data>,
   record: SQSRecord,
   invocation: Invocation,
@@ -31,7 +31,7 @@ export const settle = async <Data>(
     });
   if (ledger === undefined || !isSuspect(record, received.delivery, limits.visibilityMs)) return settled();
   const unparsed = (decision: Decision): Promise<Settlement> => {
-    const result = resultOf(decision, received.delivery, limits);
+    const result = waitOrPark(decision, received.delivery, limits);
     const settlement = { ...result, eventId: undefined, calls: [], turnMs: 0 };
     return ended(integration, received, { settlement, invocation, isUnread: true });
   };
@@ -78,8 +78,10 @@ const ended = async <Data>(
       const resource = isUnread
         ? undefined
         : resourceIn(integration, record.body, { nowMs: received.delivery.startedMs, ids });
-      await services.desk?.parks(record.messageId, isUnread ? { ...letter, body: '' } : letter, { resource });
-      await services.queues.park(letter);
+      await services.desk?.recordLetter(record.messageId, isUnread ? { ...letter, body: '' } : letter, {
+        resource,
+      });
+      await services.queues.writeLetter(letter);
     } catch (unwritten) {
       const waiting = afterUnwrittenLetter({ failure, unwritten }, received.delivery, services.limits);
       settlement = { ...settlement, ...waiting };
@@ -89,7 +91,7 @@ const ended = async <Data>(
     const asService = integration.actor === undefined;
     report(settlement, received, { services, asService, isUnread });
     const note = services.desk && !isUnread && deskNoteOf(integration, received, settlement);
-    if (note) services.desk?.heard(note);
+    if (note) services.desk?.record(note);
   }
   return settlement;
 };
@@ -115,10 +117,10 @@ const letterFor = (
       ? failure.remedy
       : `Rotate the secret that the message contained (${fields.join(', ')}). The queue held it in clear text; this letter does not. Have the producer send the message again without it, or edit and replay this letter.`;
   const remedy = isWithheld ? withheldRemedy : remedyIfMasked;
-  const whole = wholeOf(record, name);
+  const storedAt = wholeOf(record, name);
   return {
     body,
-    ...(whole !== undefined && { whole }),
+    ...(storedAt !== undefined && { storedAt }),
     letterId: record.messageId,
     source: record.eventSourceARN,
     replays: delivery.replays,

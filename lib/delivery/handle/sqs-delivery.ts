@@ -3,7 +3,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { needsDecision } from '../../message/failure-kinds.ts';
 import { priorityAttribute } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
-import { nowhere, replaysIn } from '../letters/dead-letter.ts';
+import { notStored, replaysIn } from '../letters/dead-letter.ts';
 
 /** The SQS metadata of a message. */
 export type Delivery = {
@@ -41,9 +41,9 @@ const isRedriven = ({ messageAttributes }: SQSRecord): boolean =>
  * that points nowhere. No function may read there. Only its own part of the bucket counts, as a producer could set the attribute.
  */
 export const wholeOf = (record: SQSRecord, functionName: string): string | undefined => {
-  const whole = record.messageAttributes?.whole?.stringValue ?? '';
-  const isOurs = whole === nowhere || whole.includes(`/letters/${functionName}/`);
-  return isRedriven(record) && isOurs ? whole : undefined;
+  const storedAt = record.messageAttributes?.whole?.stringValue ?? '';
+  const isOurs = storedAt === notStored || storedAt.includes(`/letters/${functionName}/`);
+  return isRedriven(record) && isOurs ? storedAt : undefined;
 };
 
 /** Replays are many, and already late. */
@@ -65,7 +65,7 @@ export const waitedMs = ({ startedMs, firstMs }: Delivery): number => startedMs 
 export const ageMs = ({ startedMs, sentMs }: Delivery): number => startedMs - sentMs;
 
 /** In milliseconds; NaN if there is no usable value. */
-const timeIn = (told: unknown): number => new Date(numberIn(told)).getTime();
+const timeIn = (value: unknown): number => new Date(numberIn(value)).getTime();
 
 /**
  * Whether the operator who replays it has looked for its effect and found none: the letters of that kind ask for this. A producer's
@@ -77,8 +77,8 @@ export const isDecided = (record: SQSRecord): boolean =>
   !isRedriven(record);
 
 /** An object with its own `toString` could throw when it is converted to a number. */
-const numberIn = (told: unknown): number =>
-  typeof told === 'string' || typeof told === 'number' ? Number(told) : Number.NaN;
+const numberIn = (value: unknown): number =>
+  typeof value === 'string' || typeof value === 'number' ? Number(value) : Number.NaN;
 
 /** The record's attributes in the form that SQS accepts: Lambda passes them under other names, with bytes as base64. */
 export const attributesOf = (record: SQSRecord): Record<string, MessageAttributeValue> =>

@@ -33,7 +33,7 @@ export type Decision =
 
 /** A message that is not done comes back after this many seconds, or becomes a letter. */
 export type NotDone =
-  | { outcome: 'waiting'; seconds: number; reason: SafeText; failure?: Failure; turn?: Deferral }
+  | { outcome: 'waiting'; seconds: number; reason: SafeText; failure?: Failure; deferral?: Deferral }
   | { outcome: 'parked'; failure: Failure };
 
 export type Result =
@@ -43,7 +43,7 @@ export type Result =
   | { outcome: 'isolate'; deaths: number }
   | NotDone;
 
-export const resultOf = (decision: Decision, delivery: Delivery, limits: Limits): Result => {
+export const waitOrPark = (decision: Decision, delivery: Delivery, limits: Limits): Result => {
   switch (decision.kind) {
     case 'wait':
       return afterDeferral(decision, delivery, limits);
@@ -69,7 +69,7 @@ const afterDeferral = (
     const failure = failureOf(new MessageFailure(kind, reason, { remedy }));
     return afterFailure({ kind: 'fail', failure }, delivery, limits);
   }
-  const waiting = { outcome: 'waiting' as const, reason, turn: why };
+  const waiting = { outcome: 'waiting' as const, reason, deferral: why };
   if (why === 'no-time' || why === 'pace') return { ...waiting, seconds: backoff(delivery, limits, seconds) };
   // What it waits for may end at any time, and most attempts end within a second.
   const soon = why === 'busy' ? 2 ** delivery.attempts : Number.POSITIVE_INFINITY;

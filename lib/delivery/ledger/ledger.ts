@@ -27,10 +27,10 @@ export type Verdict = Taken | Exclude<Judgement, Sending> | Full;
  * How an attempt ended. `undone`: nothing that it sent had an effect. `unknown`: something may have had one, or may yet.
  * `accepted-unverified`: the platform answered with a success, but does not show the effect.
  */
-export type Ending = 'done' | 'undone' | 'unknown' | 'accepted-unverified';
+export type AttemptEnding = 'done' | 'undone' | 'unknown' | 'accepted-unverified';
 
 export type Settling = {
-  ending: Ending;
+  ending: AttemptEnding;
   /** The platform's answer. Only what must not be sent twice is looked up, and needs it for its report. */
   refusal?: string | undefined;
   /** It becomes a letter. */
@@ -80,7 +80,7 @@ export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions
     const verdict = decide({ item, entry, nowMs: nowMs(), isolated });
     if (verdict.kind !== 'send') {
       if (found.isTaken) await release();
-      if (verdict.kind === 'crashed') await park(entry, item, lock.id);
+      if (verdict.kind === 'crashed') await markParked(entry, item, lock.id);
       return verdict;
     }
     const taken = { ...verdict, entry, lockId: lock.id, begunMs };
@@ -88,7 +88,7 @@ export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions
   };
 
   /** Of a message that is not tried again. Others need not wait for it. */
-  const park = ({ resource, fields, version }: Entry, item: Item, lockId: string): Promise<unknown> => {
+  const markParked = ({ resource, fields, version }: Entry, item: Item, lockId: string): Promise<unknown> => {
     const parked = withFields(item, fields, ({ done, open }) => {
       const isOwn = open && isSameMessage(open.version, version);
       return { done, open: isOwn ? { ...open, isParked: true } : open };

@@ -5,7 +5,7 @@ import { failureKindNames } from '../../message/failure-kinds.ts';
 import { jsonIn } from '../../message/json.ts';
 import { eventIdIn } from '../../message/message.ts';
 import { bytesOf, maxBytes, withoutRefused } from '../../message/sqs-limits.ts';
-import { type Attributes, beside, carriedOf, keptOf } from './parts.ts';
+import { type Attributes, carriedOf, keptOf, mergedWithinLimit } from './parts.ts';
 
 /** Its texts are read back: that they are safe for logs is not known of them any more. */
 export type LetterFailure = Omit<Failure, 'message' | 'operation'> & {
@@ -30,7 +30,7 @@ export type DeadLetter = {
   /** What the message carried beside its body. */
   attributes: Attributes;
   /** Address of the whole message if SQS did not accept it as a letter: then the body states only that. */
-  whole?: string;
+  storedAt?: string;
   /** SQS' id of the message that became this letter, which also names the letter; undefined if the letter has none. */
   letterId?: string;
 };
@@ -38,7 +38,7 @@ export type DeadLetter = {
 /** The letter in SQS' form: its details are cut if they do not fit, never the body. */
 export const sqsMessageOf = (letter: DeadLetter) => {
   const { body } = letter;
-  return { MessageBody: body, MessageAttributes: fitting(body, stories(letter), maxBytes) };
+  return { MessageBody: body, MessageAttributes: fitting(body, attributeSets(letter), maxBytes) };
 };
 
 /**
@@ -61,28 +61,28 @@ export const letterOf = (message: {
   // A message that SQS moved itself is the producer's, who decides neither why it failed nor where it goes. It may be a replay all
   // the same: the ledger must not take the next one for a copy of it.
   const movedFrom = message.Attributes?.DeadLetterQueueSourceArn;
-  const told = movedFrom === undefined ? given : {};
-  const whole = told.whole?.StringValue;
-  const letterId = told.letterId?.StringValue;
+  const own = movedFrom === undefined ? given : {};
+  const storedAt = own.whole?.StringValue;
+  const letterId = own.letterId?.StringValue;
   return {
     body: message.Body ?? '',
-    source: movedFrom ?? told.source?.StringValue ?? '',
-    failure: failureIn(told.failure?.StringValue),
+    source: movedFrom ?? own.source?.StringValue ?? '',
+    failure: failureIn(own.failure?.StringValue),
     replays: replaysIn(given.replays?.StringValue),
     attributes: carriedOf(given),
-    ...(whole === undefined ? {} : { whole }),
+    ...(storedAt === undefined ? {} : { storedAt }),
     ...(letterId === undefined ? {} : { letterId }),
   };
 };
 
 /** Address of a message that was not kept: only its letter is left. */
-export const nowhere = 'nowhere';
+export const notStored = 'nowhere';
 
 /** The letter of a message that SQS does not accept as one: it states where the whole message lies. */
-export const pointerTo = ({ body, attributes, ...letter }: DeadLetter, whole: string): DeadLetter => ({
+export const pointerTo = ({ body, attributes, ...letter }: DeadLetter, storedAt: string): DeadLetter => ({
   ...letter,
-  whole,
-  body: pointerBody(body, whole),
+  storedAt,
+  body: pointerBody(body, storedAt),
   // The others may be what SQS refuses, and are in the whole message.
   attributes: Object.fromEntries(
     Object.entries(keptOf(attributes)).flatMap(([name, { StringValue }]) =>
@@ -91,10 +91,10 @@ export const pointerTo = ({ body, attributes, ...letter }: DeadLetter, whole: st
   ),
 });
 
-export const pointerBody = (body: string, whole: string): string =>
+export const pointerBody = (body: string, storedAt: string): string =>
   JSON.stringify({
-    whole,
-    ...(whole === nowhere && {
+    whole: storedAt,
+    ...(storedAt === notStored && {
       why: 'SQS does not accept the message as a letter, and it cannot be stored because LETTERS_BUCKET is not set',
     }),
     bytes: Buffer.byteLength(body),
@@ -102,31 +102,38 @@ export const pointerBody = (body: string, whole: string): string =>
   });
 
 /** A producer may set an attribute of this name: a value that SQS would not accept as a number counts as none. */
-export const replaysIn = (told: unknown): number => {
-  const replays = typeof told === 'string' ? Number(told) : 0;
+export const replaysIn = (value: unknown): number => {
+  const replays = typeof value === 'string' ? Number(value) : 0;
   return Number.isSafeInteger(replays) && replays > 0 ? replays : 0;
 };
 
 /** Every set of details that a letter may have, best first. The reason is worth more than what the message carried along. */
-const stories = ({ source, replays, failure, attributes, whole, letterId }: DeadLetter): Attributes[] => {
+const attributeSets = ({
+  source,
+  replays,
+  failure,
+  attributes,
+  storedAt,
+  letterId,
+}: DeadLetter): Attributes[] => {
   const address = {
     ...(source === '' ? {} : { source: text(source) }),
-    ...(whole === undefined ? {} : { whole: text(whole) }),
+    ...(storedAt === undefined ? {} : { whole: text(storedAt) }),
     ...(letterId === undefined ? {} : { letterId: text(letterId) }),
     replays: { DataType: 'Number', StringValue: String(replays) },
   };
-  const untold = { ...address, ...(failure && { kind: text(failure.kind) }) };
-  const told = [failure ?? [], failure ? briefly(failure) : []]
+  const withoutFailure = { ...address, ...(failure && { kind: text(failure.kind) }) };
+  const withFailure = [failure ?? [], failure ? truncated(failure) : []]
     .flat()
-    .map((each) => ({ ...untold, failure: text(JSON.stringify(each)) }));
-  const withCarried = (own: Attributes): Attributes => beside(carriedOf(attributes), own);
-  const withKept = (own: Attributes): Attributes => beside(keptOf(attributes), own);
+    .map((each) => ({ ...withoutFailure, failure: text(JSON.stringify(each)) }));
+  const withCarried = (own: Attributes): Attributes => mergedWithinLimit(carriedOf(attributes), own);
+  const withKept = (own: Attributes): Attributes => mergedWithinLimit(keptOf(attributes), own);
   return [
-    ...told.map(withCarried),
-    ...told.slice(1).flatMap((each) => [withKept(each), each]),
-    withCarried(untold),
-    withKept(untold),
-    untold,
+    ...withFailure.map(withCarried),
+    ...withFailure.slice(1).flatMap((each) => [withKept(each), each]),
+    withCarried(withoutFailure),
+    withKept(withoutFailure),
+    withoutFailure,
     withKept(address),
     address,
   ];
@@ -153,15 +160,15 @@ export const failureSchema: z.ZodType<LetterFailure> = z.looseObject({
 });
 
 const failureIn = (json = ''): LetterFailure | null => {
-  const told = jsonIn(json);
-  if (typeof told !== 'object' || told === null) return null;
+  const parsed = jsonIn(json);
+  if (typeof parsed !== 'object' || parsed === null) return null;
   // JSON has null for a value that is no finite number, such as a Retry-After beyond all numbers: it is ignored.
-  const given = Object.entries(told).filter(([, value]) => value !== null);
+  const given = Object.entries(parsed).filter(([, value]) => value !== null);
   return failureSchema.safeParse(Object.fromEntries(given)).data ?? null;
 };
 
 /** A queue of sis-relay leaves room for the whole failure; another queue may not. */
-const briefly = (failure: LetterFailure): object =>
+const truncated = (failure: LetterFailure): object =>
   Object.fromEntries(
     Object.entries(failure).map(([name, value]) => [
       name,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { jsonIn } from '../../message/json.ts';
 
-const deedSchema = z.object({
+const actionSchema = z.object({
   what: z.enum(['replayed', 'edited']),
   at: z.string(),
   by: z.string(),
@@ -13,7 +13,7 @@ const deedSchema = z.object({
   original: z.string().optional(),
 });
 
-export type Deed = z.infer<typeof deedSchema>;
+export type OperatorAction = z.infer<typeof actionSchema>;
 
 const historySchema = z.object({
   /** When the message was first delivered to a function. */
@@ -22,7 +22,7 @@ const historySchema = z.object({
   importedFrom: z.string().optional(),
   /** Number of deeds that are left out for lack of room. */
   left: z.number().default(0),
-  deeds: z.array(deedSchema),
+  deeds: z.array(actionSchema),
 });
 
 export type History = z.infer<typeof historySchema>;
@@ -32,17 +32,20 @@ export const historyIn = (json: string | undefined): History | undefined =>
   historySchema.safeParse(jsonIn(json ?? '')).data;
 
 /** The first deed and the last ones, as far as a message has room beside its body. */
-const maxDeeds = 10;
+const maxActions = 10;
 const maxWhy = 200;
 
-export const withDeed = (
+export const withOperatorAction = (
   before: History | undefined,
-  { why, ...deed }: Deed,
+  { why, ...action }: OperatorAction,
   firstAt: string | undefined,
 ): string => {
   const { deeds = [], left = 0 } = before ?? {};
-  const all = [...deeds, { ...deed, ...(why !== undefined && { why: why.slice(0, maxWhy).toWellFormed() }) }];
-  const kept = all.length > maxDeeds ? [...all.slice(0, 1), ...all.slice(1 - maxDeeds)] : all;
+  const all = [
+    ...deeds,
+    { ...action, ...(why !== undefined && { why: why.slice(0, maxWhy).toWellFormed() }) },
+  ];
+  const kept = all.length > maxActions ? [...all.slice(0, 1), ...all.slice(1 - maxActions)] : all;
   return JSON.stringify({
     ...before,
     firstAt: before?.firstAt ?? firstAt,

@@ -3,7 +3,7 @@ import { hidden } from '../../message/hidden.ts';
 import { readJson, tooDeep } from '../../message/json.ts';
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
 import { maskedText } from '../../runtime/privacy/platform-words.ts';
-import { type DeadLetter, nowhere } from './dead-letter.ts';
+import { type DeadLetter, notStored } from './dead-letter.ts';
 
 /** What is known of a letter beside its content. */
 export type LetterOrigin = {
@@ -50,7 +50,7 @@ export const wordsOf = (letter: DeadLetter, kind: LetterKind, missing: string | 
 };
 
 const wordsWithoutFailure = (
-  { source, whole }: DeadLetter,
+  { source, storedAt }: DeadLetter,
   kind: LetterKind,
   missing: string | undefined,
 ): LetterWords => {
@@ -58,9 +58,9 @@ const wordsWithoutFailure = (
     return {
       error: `its message cannot be fetched: ${missing}`,
       remedy:
-        whole === nowhere
+        storedAt === notStored
           ? 'Have its producer send it again, then discard this letter. Set LETTERS_BUCKET, so that such messages are kept.'
-          : `The message is stored as ${whole}. Check that --bucket names that bucket, and that you may read it. Then replay.`,
+          : `The message is stored as ${storedAt}. Check that --bucket names that bucket, and that you may read it. Then replay.`,
     };
   if (kind === 'unreadable')
     return {

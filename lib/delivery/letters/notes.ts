@@ -22,7 +22,7 @@ type Recorded =
   | keyof IndexedParts;
 
 /** The outcome of one receipt of a message. */
-export type Ended = Pick<DeskRecord, Recorded> & {
+export type ReceiptOutcome = Pick<DeskRecord, Recorded> & {
   outcome: Exclude<Outcome, 'parked'>;
   /** Kind of the failure, or of the wait without a failure. Undefined: it blocks nothing. */
   kind: string | undefined;
@@ -47,8 +47,8 @@ export type DeskNotes = {
   /**
    * Call this before a letter is written, so that every letter in the queue is in a list. It never throws: the letter matters more.
    */
-  parks(message: string, letter: DeadLetter, about: { resource: string | undefined }): Promise<void>;
-  heard(ended: Ended): void;
+  recordLetter(message: string, letter: DeadLetter, about: { resource: string | undefined }): Promise<void>;
+  record(ended: ReceiptOutcome): void;
   /** Call this at the end of an invocation: it writes the recorded outcomes. It never throws. */
   write(): Promise<void>;
 };
@@ -61,7 +61,7 @@ const parkingMs = 2_000;
 const lookingMs = 1_000;
 
 export const createDeskNotes = ({ function: name, warn, ...table }: Options): DeskNotes => {
-  const heard = new Map<string, Ended>();
+  const recorded = new Map<string, ReceiptOutcome>();
   const failed = (message: string, error: unknown): void =>
     warn(safe`the outcome of a message could not be recorded for the operators`, {
       messageId: messageIdText(message),
@@ -71,19 +71,20 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
    * Most messages that end with a later receipt have only waited for their turn, and have no record: a read costs a tenth of a
    * write. If it is not known whether a message has one, it is left out: its record shows when it is due.
    */
-  const thoseToTell = async (heardOf: Ended[]): Promise<Ended[]> => {
+  const thoseToRecord = async (ended: ReceiptOutcome[]): Promise<ReceiptOutcome[]> => {
     // The rate limiter admits it by itself, and in a flood most messages wait for that.
-    const all = heardOf.filter(({ waits, kind, isAsked }) => !waits || kind !== undefined || isAsked);
-    const isTold = ({ waits, isAsked }: Ended): boolean => waits !== undefined || isAsked;
-    const ids = all.flatMap((ended) => (isTold(ended) ? [] : ended.message));
+    const all = ended.filter(({ waits, kind, isAsked }) => !waits || kind !== undefined || isAsked);
+    const isRecordedInAnyCase = ({ waits, isAsked }: ReceiptOutcome): boolean =>
+      waits !== undefined || isAsked;
+    const ids = all.flatMap((ended) => (isRecordedInAnyCase(ended) ? [] : ended.message));
     if (ids.length === 0) return all;
     const look = { isOld: true, signal: AbortSignal.timeout(lookingMs) };
     const known = await recordsOf(table, ids, look).catch(() => new Map());
-    return all.filter((ended) => isTold(ended) || known.has(ended.message));
+    return all.filter((ended) => isRecordedInAnyCase(ended) || known.has(ended.message));
   };
   return {
-    parks: async (message, letter, { resource }) => {
-      heard.delete(message);
+    recordLetter: async (message, letter, { resource }) => {
+      recorded.delete(message);
       try {
         // Loaded here: most containers park nothing.
         const { letterChange } = await import('./letter-facts.ts');
@@ -95,13 +96,13 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
         failed(message, error);
       }
     },
-    heard: (ended) => {
-      heard.set(ended.message, ended);
+    record: (ended) => {
+      recorded.set(ended.message, ended);
     },
     write: async () => {
-      const heardOf = [...heard.values()];
-      heard.clear();
-      const all = await thoseToTell(heardOf);
+      const ended = [...recorded.values()];
+      recorded.clear();
+      const all = await thoseToRecord(ended);
       if (all.length === 0) return;
       const { subjectIn } = await import('./subject.ts');
       await writeInReserve(
@@ -117,7 +118,7 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
   };
 };
 
-const changeOf = (ended: Ended, about: { function: string } & Subject): Change => {
+const changeOf = (ended: ReceiptOutcome, about: { function: string } & Subject): Change => {
   const { outcome, isAsked, waits, kind, reason: error, copyOf: as } = ended;
   const { attempts, replays, firstMs, status, operation, remedy, eventId } = ended;
   const facts = {

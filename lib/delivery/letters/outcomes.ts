@@ -5,12 +5,12 @@ import { recordsOf } from './read-records.ts';
 import type { DeskRecord, DeskTable } from './record.ts';
 
 /** The outcome of a message that was sent; `unknown`: no function has recorded one yet. */
-export type Fate = 'through' | 'cameBack' | 'waits' | 'unknown';
+export type SendOutcome = 'through' | 'cameBack' | 'waits' | 'unknown';
 
 export type Outcomes = {
   /** By SQS' ids, messages that were sent with the attribute `receipt`. */
   expect(messages: readonly string[]): void;
-  fateOf(message: string): Fate;
+  outcomeOf(message: string): SendOutcome;
   recordOf(message: string): DeskRecord | undefined;
   /** Waits until the final outcome of each is known, or the time is over; returns the number still open. */
   settled(
@@ -48,9 +48,9 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
     );
     for (const [message, record] of found) {
       const original = record.state === 'duplicate' ? originals.get(record.as ?? '') : undefined;
-      const told = original?.state === 'waiting' || original?.state === 'letter' ? original : record;
-      records.set(message, told);
-      if (told.state !== 'waiting') open.delete(message);
+      const decisive = original?.state === 'waiting' || original?.state === 'letter' ? original : record;
+      records.set(message, decisive);
+      if (decisive.state !== 'waiting') open.delete(message);
     }
     // Those without an answer go to the end, so that the others are asked for, too.
     if (open.size > maxAsked) for (const message of asked) if (open.delete(message)) open.add(message);
@@ -71,7 +71,7 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
       }
   })();
 
-  const fateOf = (message: string): Fate => {
+  const outcomeOf = (message: string): SendOutcome => {
     const state = records.get(message)?.state;
     if (state === undefined) return 'unknown';
     if (state === 'waiting') return 'waits';
@@ -81,7 +81,7 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
   const isStuck = (message: string): boolean => {
     const { kind, error = '' } = records.get(message) ?? {};
     return (
-      fateOf(message) === 'waits' &&
+      outcomeOf(message) === 'waits' &&
       (needsPerson(kind as FailureKind) || networkRemedyIn(error) !== undefined)
     );
   };
@@ -90,12 +90,12 @@ export const watchOutcomes = (table: DeskTable): Outcomes => {
     expect: (messages) => {
       for (const message of messages) open.add(message);
     },
-    fateOf,
+    outcomeOf,
     recordOf: (message) => records.get(message),
     settled: async (messages, { waitSeconds, signal }) => {
       const startedMs = Date.now();
       for (;;) {
-        const left = messages.filter((each) => !['through', 'cameBack'].includes(fateOf(each)));
+        const left = messages.filter((each) => !['through', 'cameBack'].includes(outcomeOf(each)));
         const isOver = signal.aborted || Date.now() - startedMs >= waitSeconds * 1000;
         if (left.every(isStuck) || isOver) return left.length;
         await sleep(50);

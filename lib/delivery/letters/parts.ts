@@ -56,7 +56,7 @@ export const keptOf = (attributes: Attributes): Attributes =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => isKept(name)));
 
 /** As many of the message's attributes as SQS accepts beside these: first those that a replay keeps. */
-export const beside = (carried: Attributes, own: Attributes): Attributes => {
+export const mergedWithinLimit = (carried: Attributes, own: Attributes): Attributes => {
   const others = Object.entries({ ...keptOf(carried), ...carried }).filter(([name]) => !own[name]);
   return { ...Object.fromEntries(others.slice(0, maxAttributes - Object.keys(own).length)), ...own };
 };

@@ -120,7 +120,7 @@ export const putRecords = async (table: DeskTable, changes: ReadonlyMap<string, 
 };
 
 /** Who did it to a letter, why, and the id under which its message continued. */
-export type Ending = {
+export type RecordEnding = {
   state: Exclude<State, List>;
   by: string;
   why?: string | undefined;
@@ -131,5 +131,5 @@ export type Ending = {
 export const endRecord = (
   table: DeskTable,
   { message, function: name, kind }: { message: string; function: string; kind: string },
-  { state, ...facts }: Ending,
+  { state, ...facts }: RecordEnding,
 ): Promise<boolean> => writeRecord(table, message, { state, facts: { function: name, kind, ...facts } });

@@ -42,7 +42,7 @@ export const problemWithValue = ({ problem, value }: Problem): string =>
     : problem.replace('a value that', () => `the value ${JSON.stringify(value.slice(0, maxValue))}, which`);
 
 /** As in `grade: must be a number; student: is no id`. */
-export const problemsText = (problems: readonly Problem[]): SafeText =>
+export const mappingProblemsText = (problems: readonly Problem[]): SafeText =>
   safeList(
     problems.map(({ column, problem }) => safe`${column}: ${problem}`),
     '; ',

@@ -72,7 +72,10 @@ const endOf = async (target: Target, { of, name }: Execution): Promise<Ended | u
 };
 
 /** The result of an execution, as JSON; undefined: it has not ended. @throws RefusedError if it has ended without success. */
-export const resultOf = async (target: Target, execution: Execution): Promise<string | undefined> => {
+export const executionResultOf = async (
+  target: Target,
+  execution: Execution,
+): Promise<string | undefined> => {
   const ended = await endOf(target, execution);
   if (ended?.arn === undefined) return undefined;
   const { lambda, sdk } = await lambdaOf(target);

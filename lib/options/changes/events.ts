@@ -1,7 +1,13 @@
 import * as z from 'zod';
 import type { Integration } from '../../delivery/handle/integration.ts';
 import type { Addressed } from '../../delivery/handle/send-to-functions.ts';
-import { eventsOf, type Made, problemsText, removalsOf, valueAt } from '../../delivery/mapping/events.ts';
+import {
+  eventsOf,
+  type Made,
+  mappingProblemsText,
+  removalsOf,
+  valueAt,
+} from '../../delivery/mapping/events.ts';
 import type { Mapping } from '../../delivery/mapping/mapping.ts';
 import { timeIn } from '../../delivery/mapping/times.ts';
 import { draftOf, messageType } from '../../message/message.ts';
@@ -34,7 +40,7 @@ type Context = {
 export const messagesOf = (notice: Notice, context: Context): Outcome => {
   const { mapping, integrations, nowMs } = context;
   const made = eventsOf(notice, mapping);
-  if (made.problems) return { problem: problemsText(made.problems) };
+  if (made.problems) return { problem: mappingProblemsText(made.problems) };
   const removals = deletionsIn(notice, context);
   if (!Array.isArray(removals)) return removals;
   const published = publishedIn(notice, mapping);
@@ -77,7 +83,7 @@ const deletionsIn = (notice: Notice, { mapping, kept }: Context): Deletion[] | {
   if (places.length === 0) return [];
   if (kept !== undefined) return kept.filter(({ at }) => places.includes(at));
   const { events, problems } = removalsOf(notice, mapping);
-  if (problems) return { problem: problemsText(problems) };
+  if (problems) return { problem: mappingProblemsText(problems) };
   const own = events.filter(({ at, data, columns }) => places.includes(at) && hasAll(data, columns));
   return own.length > 0
     ? own

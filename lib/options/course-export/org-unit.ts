@@ -6,7 +6,7 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
 import type { JobServices } from '../../runtime/jobs/services.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
-import type { Turn, WorkList } from '../../runtime/jobs/work-list.ts';
+import type { TurnResult, WorkList } from '../../runtime/jobs/work-list.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import type { ExportSettings } from './export-settings.ts';
 import { exportOperations, type Part, partsOf } from './parts.ts';
@@ -70,7 +70,7 @@ const filesOf = ({ orgUnitId, left }: OrgUnit, { details }: ExportRequest): stri
   left ?? partsOf(orgUnitId, details[orgUnitId]).map(({ file }) => file);
 
 /** Stores one part after the other. Refused parts are recorded; parts that fail for now are left, the failed one last. */
-const exportOrgUnit = async (task: OrgUnit, context: ExportContext): Promise<Turn<OrgUnit>> => {
+const exportOrgUnit = async (task: OrgUnit, context: ExportContext): Promise<TurnResult<OrgUnit>> => {
   const { request, folder, platform, store, observe, totals, signal } = context;
   const { orgUnitId } = task;
   const all = partsOf(orgUnitId, request.details[orgUnitId]);

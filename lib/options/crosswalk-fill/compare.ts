@@ -244,7 +244,7 @@ export const compare = async (
   if (tellsMoves(listing)) await noteMoved(source, open, store);
   const filled = { kind, source, ...counts, changed: counts.changed + accepted.length, moved: open.length };
   if (differing + accepted.length === 0 && !wasRefused) return { ...filled, outcome: 'same' };
-  if (accepted.length > 0) await settle(accepted, sets);
+  if (accepted.length > 0) await applyAccepted(accepted, sets);
   await sets.run(writeNext, [path]);
   await store.uploadCompressed(keys.next, path);
   await store.writeJson(keys.pending, { isPending: true, wasRefused } satisfies Pending);
@@ -282,7 +282,7 @@ const movesIn = async (sets: SetEngine, table: CrosswalkTable): Promise<Moves> =
   };
 };
 
-const settle = async (accepted: readonly string[], sets: SetEngine): Promise<void> => {
+const applyAccepted = async (accepted: readonly string[], sets: SetEngine): Promise<void> => {
   await sets.run('CREATE TABLE accepted (name VARCHAR)');
   await sets.add(
     'accepted',

@@ -57,7 +57,7 @@ export type Resending = {
   queueUrlOf(functionName: string): string;
   integrations(): Promise<ReadonlyMap<string, Integration<unknown>>>;
   observe: Observe;
-  paceUse: Pick<PaceUseRecord, 'heard' | 'write'>;
+  paceUse: Pick<PaceUseRecord, 'record' | 'write'>;
   limits: { reserveMs: number; backoff: BackoffLimits };
 };
 

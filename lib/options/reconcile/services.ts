@@ -1,7 +1,7 @@
 import { crosswalkOn } from '../../crosswalk/look-up.ts';
 import type { Integration } from '../../delivery/handle/integration.ts';
 import { createLedgerReader } from '../../delivery/ledger/read.ts';
-import { once } from '../../runtime/aws/once.ts';
+import { memoize } from '../../runtime/aws/once.ts';
 import { queueUrlOf } from '../../runtime/aws/settings.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
 import { createJobServices, jobClientOptions } from '../../runtime/jobs/services.ts';
@@ -41,7 +41,7 @@ export const createReconcileServices = async (
       // Loaded only if something is sent: most runs only compare.
       sqs: sqsClient(jobClientOptions),
       queueUrlOf: (name) => queueUrlOf(name, settings.letters),
-      integrations: once(loadIntegrations),
+      integrations: memoize(loadIntegrations),
     }),
   };
 };

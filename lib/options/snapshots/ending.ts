@@ -9,7 +9,7 @@ import { fileNames } from './package/manifest.ts';
 import type { SnapshotMapping } from './package/mapping-file.ts';
 import type { Package } from './package/package.ts';
 import { namePartsIn, type SnapshotSettings, userField } from './package/settings-file.ts';
-import type { AcceptedSnapshot, Ending } from './state/record.ts';
+import type { AcceptedSnapshot, FeedEnding } from './state/record.ts';
 
 /**
  * The end of a feed is compared like a file without rows: what nobody else wants is removed. It depends only on what was accepted, so
@@ -79,7 +79,7 @@ const headerOf = (columns: readonly string[]): string =>
   `${columns.map((column) => `"${column.replaceAll('"', '""')}"`).join(separator)}\n`;
 
 /** What it ends, once it is compared. */
-export const endingIn = async ({ sets, effects }: Comparison): Promise<Ending> => {
+export const endingIn = async ({ sets, effects }: Comparison): Promise<FeedEnding> => {
   const [people, orgUnits, wantedByOthers] = await countsIn(
     sets,
     `SELECT count(DISTINCT d.user_name) FILTER (ends), count(DISTINCT d.org_unit_or_object) FILTER (ends), count(*) FILTER (NOT ends) FROM (
@@ -103,7 +103,7 @@ const countsIn = async (sets: SetEngine, statement: string): Promise<[number, nu
 };
 
 /** In words, for whoever decides. */
-export const endingText = (feed: string, ending: Ending): string => {
+export const endingText = (feed: string, ending: FeedEnding): string => {
   const { enrollments, people, orgUnits, wantedByOthers, changed, grades, changedGrades, notRemoved } =
     ending;
   const ends =

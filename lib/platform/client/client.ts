@@ -48,7 +48,7 @@ export type CallContext = {
   /** Decides which calls go first if the platform does not take all at once; default: `normal`. */
   priority?: Priority;
   /** A turn that was granted before by this client; default: each call waits for its own. */
-  turn?: RateSlot;
+  slot?: RateSlot;
   onCall(report: CallReport): void;
 };
 
@@ -110,17 +110,17 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
 
     /** Before the call is authenticated: a signature ages while its call waits. */
     const waitForTurn = async (): Promise<void> => {
-      const asked = context.turn ? { turn: context.turn } : await turnIn(pace, priority, signal);
-      let turnInSeconds = asked.turn ? asked.turn.next() : asked.seconds;
-      if (asked.turn && turnInSeconds > 0 && turnInSeconds <= maxHeldSeconds) {
-        await sleep(turnInSeconds * 1_000, undefined, { signal }).catch(() => {});
-        turnInSeconds = asked.turn.next();
+      const asked = context.slot ? { slot: context.slot } : await slotIn(pace, priority, signal);
+      let slotInSeconds = asked.slot ? asked.slot.next() : asked.seconds;
+      if (asked.slot && slotInSeconds > 0 && slotInSeconds <= maxHeldSeconds) {
+        await sleep(slotInSeconds * 1_000, undefined, { signal }).catch(() => {});
+        slotInSeconds = asked.slot.next();
       }
-      if (turnInSeconds > 0)
+      if (slotInSeconds > 0)
         throw new PlatformError({
           ...about,
           sent: false,
-          turnInSeconds,
+          turnInSeconds: slotInSeconds,
           message: safe`its turn did not come in time`,
         });
     };
@@ -132,7 +132,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       let status: number | undefined;
       let mayHaveActed = request.method !== 'GET';
       const sentMs = Date.now();
-      let told: Partial<Answered> = {};
+      let answered: Partial<Answered> = {};
       // A failure on our side shows nothing about the platform.
       let isHeard = true;
       try {
@@ -144,7 +144,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
           onHead: (came: number, headers: Headers): void => {
             status = came;
             measureClockOffset(headers.date);
-            told = budgetIn(headers);
+            answered = budgetIn(headers);
           },
         };
         const answer = take
@@ -161,13 +161,13 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
         const asked = { ...about, input, sensitiveValues: () => sensitiveValues(parameters, input.secrets) };
         return resultOf(asked, answer);
       } catch (error) {
-        told = { ...told, ...refusalIn(error) };
+        answered = { ...answered, ...refusalIn(error) };
         isHeard = status !== undefined || (error instanceof PlatformError && !signal.aborted);
         mayHaveActed &&=
           error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
         throw error;
       } finally {
-        if (isHeard) pace.learn({ sentMs, status, ...told });
+        if (isHeard) pace.learn({ sentMs, status, ...answered });
         // Further digits are noise, and logging them costs money.
         const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
         context.onCall({
@@ -231,7 +231,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
 const maxHeldSeconds = 5;
 
 /** Waits for a turn; stops waiting when the signal aborts. */
-const turnIn = async (
+const slotIn = async (
   pace: Pick<Pace, 'ask'>,
   priority: Priority,
   signal: AbortSignal,

@@ -9,13 +9,13 @@ export type Pace = {
    * Calls `settle` when a call of this class may go, immediately if none has to wait, or when it cannot go before `untilMs`.
    * Returns a function that ends the wait.
    */
-  ask(priority: Priority, untilMs: number, settle: (asked: SlotResult) => void): () => void;
+  ask(priority: Priority, untilMs: number, settle: (result: SlotResult) => void): () => void;
   learn(answer: Answered): void;
   budget(): Budget | undefined;
 };
 
 /** A turn; or, if there is none in time, the seconds after which to ask again. */
-export type SlotResult = { turn: RateSlot } | { turn: undefined; seconds: number };
+export type SlotResult = { slot: RateSlot } | { slot: undefined; seconds: number };
 
 /** The right to call. Only the first call had to wait; each further one of the same work goes at once, and is charged. */
 export type RateSlot = {
@@ -30,7 +30,7 @@ export type PaceOptions = PacerOptions & {
   setTimer?: (run: () => void, afterMs: number) => { close(): void };
 };
 
-type Waiter = { untilMs: number; settle(asked: SlotResult): void };
+type Waiter = { untilMs: number; onResult(result: SlotResult): void };
 type Line = { waiters: Waiter[]; timer?: { close(): void } | undefined };
 
 /** Work that could not wait in its invocation comes back within this time after the gate opens, spread at random. */
@@ -43,7 +43,7 @@ export const createPace = (options: PaceOptions = {}): Pace => {
   const pacer = new Pacer(options);
   const lines = new Map<Priority, Line>();
 
-  const turnOf = (priority: Priority): RateSlot => {
+  const slotOf = (priority: Priority): RateSlot => {
     let isUsed = false;
     return {
       next: () => {
@@ -73,7 +73,7 @@ export const createPace = (options: PaceOptions = {}): Pace => {
         return;
       }
       line.waiters.shift();
-      first.settle(waitMs === 0 ? { turn: turnOf(priority) } : { turn: undefined, seconds: later(waitMs) });
+      first.onResult(waitMs === 0 ? { slot: slotOf(priority) } : { slot: undefined, seconds: later(waitMs) });
     }
   };
 
@@ -81,16 +81,16 @@ export const createPace = (options: PaceOptions = {}): Pace => {
     for (const [each, line] of lines) if (line.waiters.length > 0) serve(each, line);
   };
 
-  const ask: Pace['ask'] = (priority, untilMs, settle) => {
+  const ask: Pace['ask'] = (priority, untilMs, onResult) => {
     const line = lines.get(priority) ?? { waiters: [] };
     lines.set(priority, line);
-    const waiter = { untilMs, settle };
+    const waiter = { untilMs, onResult };
     if (line.waiters.push(waiter) === 1) serve(priority, line);
     return () => {
       const at = line.waiters.indexOf(waiter);
       if (at < 0) return;
       line.waiters.splice(at, 1);
-      settle({ turn: undefined, seconds: later(1) });
+      onResult({ slot: undefined, seconds: later(1) });
     };
   };
 

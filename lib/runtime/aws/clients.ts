@@ -1,5 +1,5 @@
 import { traced } from './error.ts';
-import { once } from './once.ts';
+import { memoize } from './once.ts';
 
 /** Settings of an AWS client; it reads the rest from the environment. */
 export type ClientOptions = {
@@ -32,7 +32,7 @@ export const awsClient = <Client extends Parameters<typeof traced>[0]>(
 export const lazyAwsClient = <Client extends Parameters<typeof traced>[0]>(
   load: () => Promise<Constructor<Client>>,
   options: ClientOptions,
-): (() => Promise<Client>) => once(async () => awsClient(await load(), options));
+): (() => Promise<Client>) => memoize(async () => awsClient(await load(), options));
 
 /** Time limits of each try of a call. */
 export const timeouts = (times: { connectionMs: number; requestMs: number }): ClientOptions => ({

@@ -17,7 +17,7 @@ type Times = {
 };
 
 /** Sends single requests. @throws with the names and codes of the SDK's own errors if no complete answer comes. */
-export const createExchange = (origin: string, { connectTimeoutMs, timeoutMs }: Times) => {
+export const createDynamoDbExchange = (origin: string, { connectTimeoutMs, timeoutMs }: Times) => {
   // One timer for a whole try is cheaper, and exact.
   const times = { keepAliveMs, connectTimeoutMs, headersTimeoutMs: 0, bodyTimeoutMs: 0 };
   const connections = new KeptConnections(origin, times);

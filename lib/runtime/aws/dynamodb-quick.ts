@@ -3,10 +3,10 @@ import { HttpResponse, loadJsonRpcErrorCode } from '@smithy/core/protocols';
 import { DEFAULT_MAX_ATTEMPTS, retryMiddleware, StandardRetryStrategy } from '@smithy/core/retry';
 import type { ClientOptions } from './clients.ts';
 import type { Answer, DynamoDb } from './dynamodb.ts';
-import { createExchange } from './dynamodb-exchange.ts';
+import { createDynamoDbExchange } from './dynamodb-exchange.ts';
 import { createSigner } from './dynamodb-signer.ts';
 import { tracedCall } from './error.ts';
-import { once } from './once.ts';
+import { memoize } from './once.ts';
 import type { Answer as HttpAnswer } from './receive-answer.ts';
 
 export type QuickDynamoDb = DynamoDb & {
@@ -24,9 +24,9 @@ export const createQuickDynamoDb = (options: ClientOptions = {}): QuickDynamoDb 
   const { connectionTimeout = 5_000, requestTimeout = 15_000 } = options.requestHandler ?? {};
   const times = { connectTimeoutMs: connectionTimeout, timeoutMs: requestTimeout };
   const retrying = retryingUpTo(options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS);
-  const connected = once(async () => {
+  const connected = memoize(async () => {
     const { origin, signed } = await createSigner(options);
-    return { signed, exchange: createExchange(origin, times) };
+    return { signed, exchange: createDynamoDbExchange(origin, times) };
   });
   let clockDiffersByMs = 0;
 

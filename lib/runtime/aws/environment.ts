@@ -1,9 +1,9 @@
-import { once } from './once.ts';
+import { memoize } from './once.ts';
 
 /** Creates a value from the environment at its first use, once per container. */
 export const onceFromEnvironment = <Value>(
   make: (environment: Record<string, string | undefined>) => Value,
-): (() => Value) => once(() => make(process.env));
+): (() => Value) => memoize(() => make(process.env));
 
 /**
  * Runs work once Lambda has loaded the function of this name and before its first event. Failures are ignored, and nothing

@@ -40,7 +40,7 @@ const callOf = ({ clientName = '', commandName = '' }: Context, input: object): 
   const command = commandName.replace(/Command$/, '');
   // IAM has one action for a message and a batch of them, and one for an object however it is written or read.
   const action = service === 's3' ? actionOfS3(command) : command.replace(/Batch$/, '');
-  return { action: ownText(`${service}:${action}`), resource: resourceIn(input) };
+  return { action: ownText(`${service}:${action}`), resource: awsResourceIn(input) };
 };
 
 const actionOfS3 = (command: string): string => {
@@ -49,7 +49,7 @@ const actionOfS3 = (command: string): string => {
   return /^(Create|Complete)Multipart|^UploadPart/.test(command) ? 'PutObject' : command;
 };
 
-const resourceIn = (input: object): SafeText => {
+const awsResourceIn = (input: object): SafeText => {
   const given = input as Record<string, unknown>;
   const of = (field: string): SafeText => nameIn(String(given[field]));
   if (given.TableName !== undefined) return safe`the table ${of('TableName')}`;

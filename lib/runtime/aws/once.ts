@@ -1,5 +1,5 @@
 /** Creates a value at its first use and keeps it; if that throws or rejects, the next use tries again. */
-export const once = <Value>(make: () => Value): (() => Value) => {
+export const memoize = <Value>(make: () => Value): (() => Value) => {
   let made: { value: Value } | undefined;
   return () => {
     if (made === undefined) {

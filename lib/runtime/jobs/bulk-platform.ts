@@ -7,7 +7,7 @@ type Calling = {
   platform: PlatformClient;
   observe: { call(call: CallReport): void };
   /** Records how much of the platform's rate limit it uses. */
-  paceUse?: { heard(calls: readonly CallReport[]): void } | undefined;
+  paceUse?: { record(calls: readonly CallReport[]): void } | undefined;
 };
 
 /** The platform for a job: calls as the service, and after what is more urgent. */
@@ -24,7 +24,7 @@ export const bulkPlatform = (
     priority: 'bulk',
     onCall: (call) => {
       observe.call(call);
-      paceUse?.heard([call]);
+      paceUse?.record([call]);
     },
   });
 };

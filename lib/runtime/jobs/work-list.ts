@@ -17,7 +17,7 @@ type Task<Item> = {
   cuts?: number;
 };
 
-export type Turn<Item> = {
+export type TurnResult<Item> = {
   /** What remains to be done; undefined: nothing. If there is no failure, the end of the time cut it off. */
   left?: Item | undefined;
   failure?: Failure | undefined;
@@ -25,7 +25,7 @@ export type Turn<Item> = {
   answered: boolean;
 };
 
-type TakeTurn<Item> = (item: Item) => Promise<Turn<Item>>;
+type ProcessItem<Item> = (item: Item) => Promise<TurnResult<Item>>;
 
 /** Work on many items, each of which may fail separately. `Sum`: their combined result, as JSON. */
 export type WorkList<Item, Sum> = {
@@ -38,7 +38,7 @@ export type WorkList<Item, Sum> = {
   /** Shared by the items of one step. `signal` fires at the end of its time. */
   inStep(
     step: { sum: Sum; signal: AbortSignal },
-    work: (turn: TakeTurn<Item>) => Promise<void>,
+    work: (processItem: ProcessItem<Item>) => Promise<void>,
   ): Promise<void>;
   giveUp(sum: Sum, item: Item, failure: Failure): void;
   /** Number of concurrent steps, and of concurrent items in a step. */
@@ -59,7 +59,7 @@ export const maxSteps = { first: 500, further: 25 };
 const maxOperationsForWaits = (maxOperations * 2) / 3;
 
 /** With less time left, an item would most likely be cut off. */
-const minTurnMs = 10_000;
+const minItemMs = 10_000;
 /** If more items than this fail in a row, the platform is the cause. */
 const maxUnlucky = 8;
 /** Number of consecutive times that an item may take longer than an invocation. */
@@ -130,13 +130,15 @@ const workOn = async <Item, Sum>(
   for (let attempt = 1; tasks.length > 0; attempt += 1) {
     const now = { tasks, attempt, pass };
     try {
-      const result = await engine.step(stepNameOf(tasks, state.list), { work: () => takeTurns(now, state) });
+      const chunkResult = await engine.step(stepNameOf(tasks, state.list), {
+        work: () => processTasks(now, state),
+      });
       // In a step, as a replay must get the same value.
-      state.answeredMs = Math.max(state.answeredMs, result.answeredMs);
-      addTo(outcome, result, state);
-      if (result.again.length < tasks.length) attempt = 0;
-      tasks = result.again;
-      if (tasks.length > 0) await engine.wait('a pause', result.pauseSeconds);
+      state.answeredMs = Math.max(state.answeredMs, chunkResult.answeredMs);
+      addTo(outcome, chunkResult, state);
+      if (chunkResult.again.length < tasks.length) attempt = 0;
+      tasks = chunkResult.again;
+      if (tasks.length > 0) await engine.wait('a pause', chunkResult.pauseSeconds);
     } catch (error) {
       if (!isInterrupted(error)) throw error;
       return { ...outcome, suspects: [tasks] };
@@ -203,16 +205,16 @@ type ChunkResult<Item, Sum> = Omit<Outcome<Item, Sum>, 'suspects'> & {
 };
 
 /** Gives items turns until the time is over or all must pause. */
-const takeTurns = async <Item, Sum>(
+const processTasks = async <Item, Sum>(
   { tasks, attempt, pass }: Chunk<Item>,
   state: State<Item, Sum>,
 ): Promise<ChunkResult<Item, Sum>> => {
   const { list, run } = state;
   const { observe, limits } = run.services;
   const timeMs = timeLeft(run);
-  const lastBeginMs = Date.now() + timeMs - Math.min(minTurnMs, timeMs / 10);
+  const lastBeginMs = Date.now() + timeMs - Math.min(minItemMs, timeMs / 10);
   const signal = AbortSignal.timeout(timeMs);
-  const result: ChunkResult<Item, Sum> = {
+  const chunkResult: ChunkResult<Item, Sum> = {
     sum: list.noSum(),
     again: [],
     pauseSeconds: 0,
@@ -220,42 +222,43 @@ const takeTurns = async <Item, Sum>(
     laterSeconds: 0,
     answeredMs: 0,
   };
-  const { sum, again, later } = result;
+  const { sum, again, later } = chunkResult;
   const left = [...tasks];
   let waitsFor: SafeText | undefined;
-  const takeTurn = async (task: Task<Item>, turn: TakeTurn<Item>): Promise<void> => {
+  const processTask = async (task: Task<Item>, processItem: ProcessItem<Item>): Promise<void> => {
     if (Date.now() >= lastBeginMs) {
       again.push(task, ...left.splice(0));
       return;
     }
-    const turned = await turn(task.item);
-    if (turned.failure) observe.failed(turned.failure.kind);
-    const fate = fateOf(task, turned, state);
-    if (fate.is === 'cut off') again.push(fate.task);
-    if (fate.is === 'cut off' || fate.is === 'done') return;
-    const affected = fate.withAll ? [fate.task, ...left.splice(0)] : [fate.task];
-    if (fate.is === 'given up') {
-      for (const { item } of affected) list.giveUp(sum, item, fate.failure);
+    const turnResult = await processItem(task.item);
+    if (turnResult.failure) observe.failed(turnResult.failure.kind);
+    const itemResult = itemResultOf(task, turnResult, state);
+    if (itemResult.is === 'cut off') again.push(itemResult.task);
+    if (itemResult.is === 'cut off' || itemResult.is === 'done') return;
+    const affected = itemResult.withAll ? [itemResult.task, ...left.splice(0)] : [itemResult.task];
+    if (itemResult.is === 'given up') {
+      for (const { item } of affected) list.giveUp(sum, item, itemResult.failure);
       return;
     }
-    const { retryAfterSeconds, message } = fate.failure;
-    const receiveCount = fate.withAll ? attempt : pass;
+    const { retryAfterSeconds, message } = itemResult.failure;
+    const receiveCount = itemResult.withAll ? attempt : pass;
     const seconds = waitSeconds({ receiveCount, retryAfterSeconds }, limits.backoff);
     waitsFor = message;
-    (fate.withAll ? again : later).push(...affected);
-    if (fate.withAll) result.pauseSeconds = Math.max(result.pauseSeconds, seconds);
-    else result.laterSeconds = Math.max(result.laterSeconds, seconds);
+    (itemResult.withAll ? again : later).push(...affected);
+    if (itemResult.withAll) chunkResult.pauseSeconds = Math.max(chunkResult.pauseSeconds, seconds);
+    else chunkResult.laterSeconds = Math.max(chunkResult.laterSeconds, seconds);
   };
-  await list.inStep({ sum, signal }, (turn) =>
-    inParallel(takenFrom(left), (task) => takeTurn(task, turn), list.concurrency.items),
+  await list.inStep({ sum, signal }, (processItem) =>
+    inParallel(takenFrom(left), (task) => processTask(task, processItem), list.concurrency.items),
   );
   if (waitsFor !== undefined)
     observe.warn(safe`${list.what} waits: ${waitsFor}`, { count: again.length + later.length });
   // These were cut off by the end of the invocation. A wait shorter than its remaining time would end within it.
-  if (again.length > 0 && result.pauseSeconds === 0) result.pauseSeconds = run.engine.leftMs() / 1000 + 1;
-  result.answeredMs = state.answeredMs;
+  if (again.length > 0 && chunkResult.pauseSeconds === 0)
+    chunkResult.pauseSeconds = run.engine.leftMs() / 1000 + 1;
+  chunkResult.answeredMs = state.answeredMs;
   observe.flush();
-  return result;
+  return chunkResult;
 };
 
 /** Removes items, so concurrent consumers share the list. */
@@ -263,7 +266,7 @@ function* takenFrom<Item>(list: Item[]): Generator<Item> {
   for (let item = list.shift(); item !== undefined; item = list.shift()) yield item;
 }
 
-type Fate<Item> =
+type ItemResult<Item> =
   | { is: 'done' }
   | { is: 'cut off'; task: Task<Item> }
   | {
@@ -274,11 +277,11 @@ type Fate<Item> =
       withAll: boolean;
     };
 
-const fateOf = <Item, Sum>(
+const itemResultOf = <Item, Sum>(
   { sinceMs, cuts = 0 }: Task<Item>,
-  { left, failure, answered }: Turn<Item>,
+  { left, failure, answered }: TurnResult<Item>,
   state: State<Item, Sum>,
-): Fate<Item> => {
+): ItemResult<Item> => {
   const { maxWaitMs } = state.list;
   const nowMs = Date.now();
   if (answered) Object.assign(state, { answeredMs: nowMs, unlucky: 0 });

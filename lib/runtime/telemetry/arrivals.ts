@@ -22,7 +22,7 @@ export const createArrivals = ({
   let writtenMs = Number.NEGATIVE_INFINITY;
   let hasCome = false;
   return {
-    heard: ({ attempts, replays }: { attempts: number; replays: number }): void => {
+    record: ({ attempts, replays }: { attempts: number; replays: number }): void => {
       hasCome ||= attempts === 1 && replays === 0;
     },
     /** Call this at the end of an invocation. It never throws. */

@@ -31,7 +31,7 @@ export const readIncident = async (access: ItemTable): Promise<Incident | undefi
 };
 
 /** The parts of an attempt's outcome that matter for incidents. */
-export type Ending = {
+export type AttemptFacts = {
   outcome: Outcome;
   failure: Failure | undefined;
   calls: readonly CallReport[];
@@ -85,7 +85,7 @@ export const createIncidents = ({ warn, maximumWaitSeconds, ...options }: Incide
   const isOpen = (): boolean => written?.isOver === false;
 
   return {
-    heard: ({ outcome, failure, calls, asService, again }: Ending): void => {
+    record: ({ outcome, failure, calls, asService, again }: AttemptFacts): void => {
       // Another user's credential says nothing about the service's.
       if (!asService) return;
       const { kind, operation } = failure ?? {};

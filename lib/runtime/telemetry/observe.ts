@@ -102,7 +102,7 @@ export const createObserve = (options: ObserveOptions) => {
       if (isRefusal(status)) tally.add('PaceRefused', { priority }, 1);
     },
     /** How long a message waited for the rate limiter. */
-    turn: (priority: Priority, waitedMs: number): void => {
+    slotWait: (priority: Priority, waitedMs: number): void => {
       if (waitedMs > 0) tally.add('PaceWait', { priority }, waitedMs);
     },
     /** A failure that concerns no message. If a person must act, it triggers the same alarms. */

@@ -92,7 +92,7 @@ export const createPaceUse = ({ access, budget, observe, nowMs, ...of }: PaceUse
   };
 
   return {
-    heard: (calls: readonly CallReport[]): void => {
+    record: (calls: readonly CallReport[]): void => {
       if (calls.length === 0) return;
       const period = periodAt(nowMs());
       const counts = unwritten.get(period) ?? {};

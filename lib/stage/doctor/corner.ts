@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { awsClient } from '../../runtime/aws/clients.ts';
 import { errorName } from '../../runtime/aws/error.ts';
-import { once } from '../../runtime/aws/once.ts';
+import { memoize } from '../../runtime/aws/once.ts';
 import { lambdaOf } from '../lambda-client.ts';
 import type { Target } from '../target.ts';
 import type { PausedBefore } from './pause.ts';
@@ -56,10 +56,10 @@ export const cornerOf = ({ target, name, signal, secondMs = 1_000, ...given }: O
     rest,
     before: given.before,
     remember: given.remember,
-    lambda: given.lambda ?? once(() => lambdaOf(target)),
+    lambda: given.lambda ?? memoize(() => lambdaOf(target)),
     cloudWatch:
       given.cloudWatch ??
-      once(async () => {
+      memoize(async () => {
         const sdk = await import('@aws-sdk/client-cloudwatch');
         return awsClient(sdk.CloudWatchClient, target.lambdaOptions ?? {});
       }),

@@ -113,7 +113,7 @@ const services = (): Resending => ({
   queueUrlOf: (name) => name,
   integrations: async () => integrations,
   observe: createObserve({ function: 'reconcile', level: 'silent', namespace: 'test' }),
-  paceUse: { heard: () => {}, write: async () => {} },
+  paceUse: { record: () => {}, write: async () => {} },
   limits: { reserveMs: 1_000, backoff: { minimumSeconds: 1, maximumSeconds: 1 } },
 });
 

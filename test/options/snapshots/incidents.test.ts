@@ -5,7 +5,7 @@ import { importSettings } from '../../../lib/options/snapshots/import-settings.t
 import { createSnapshotServices } from '../../../lib/options/snapshots/services.ts';
 import { createSnapshotStore } from '../../../lib/options/snapshots/state/store.ts';
 import { listUnaccepted } from '../../../lib/options/snapshots/state/unaccepted.ts';
-import { once } from '../../../lib/runtime/aws/once.ts';
+import { memoize } from '../../../lib/runtime/aws/once.ts';
 import { readSettings } from '../../../lib/runtime/aws/setting.ts';
 import { loadIntegrations } from '../../../lib/stage/integrations.ts';
 import { executionHere, jobServicesHere } from '../../local/in-this-process.ts';
@@ -17,7 +17,7 @@ const { stack, states, pass, mails } = onCallStage([], { EXPECTED: 'snapshots/on
 
 const put = (Key: string, Body: Buffer | string) =>
   stack().s3.send(new PutObjectCommand({ Bucket: stack().description.bucket, Key, Body }));
-const services = once(async () => {
+const services = memoize(async () => {
   const environment = {
     ...settingsAsDeployed(stack().description, 'snapshot-import'),
     METRIC_NAMESPACE: 'sis-relay/local',

@@ -8,7 +8,7 @@ import {
   needsPerson,
 } from '../../../lib/message/failure-kinds.ts';
 import { maxMessageBytes } from '../../../lib/message/sqs-limits.ts';
-import { once } from '../../../lib/runtime/aws/once.ts';
+import { memoize } from '../../../lib/runtime/aws/once.ts';
 import { readSettings } from '../../../lib/runtime/aws/setting.ts';
 import {
   backoffSettings,
@@ -778,7 +778,7 @@ const namespaceOf = (deployment: Deployment): string => {
 const prefixOf = (deployment: Deployment): string => `${namespaceOf(deployment).replace('/', '-')}-`;
 
 /** It takes seconds to make: only whoever asks this rule pays for it. */
-const engine = once(async () => new (await import('@aws/cloudformation-validate')).CelEngine());
+const engine = memoize(async () => new (await import('@aws/cloudformation-validate')).CelEngine());
 
 async function validated(template: Template): Promise<string[]> {
   const file = { path: 'template.json', readBytes: () => Buffer.from(JSON.stringify(template)) };

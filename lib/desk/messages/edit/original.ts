@@ -41,7 +41,7 @@ export const compareWithOriginal = async (
 ): Promise<Compared | { missing: string }> => {
   const letter = await findLetter(target, id, options.signal);
   const { original } =
-    historyIn(letter.record.history)?.deeds.findLast((deed) => deed.original !== undefined) ?? {};
+    historyIn(letter.record.history)?.deeds.findLast((action) => action.original !== undefined) ?? {};
   if (original === undefined) throw new RefusedError(`The letter ${letter.id} was not edited.`);
   const before = await originalOf(target, original);
   if ('missing' in before) return { missing: `The original cannot be read: ${before.missing}.` };

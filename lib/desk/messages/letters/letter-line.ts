@@ -2,7 +2,7 @@ import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { pointerBody } from '../../../delivery/letters/dead-letter.ts';
 import { historyIn, withOrigin } from '../../../delivery/letters/history.ts';
 import { lineOf, type WholeLetter, wholeIn } from '../../../delivery/letters/letter-file.ts';
-import { beside, carriedOf, ownOf } from '../../../delivery/letters/parts.ts';
+import { carriedOf, mergedWithinLimit, ownOf } from '../../../delivery/letters/parts.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
 import { integrationNames } from '../../../stage/function-names.ts';
@@ -91,7 +91,7 @@ export const withId = ({ body, attributes }: Outgoing, id: string): Outgoing => 
 
 /** If the producer set ten attributes, the last ones are dropped, as a replay would drop them. */
 const withOwn = (attributes: Outgoing['attributes'], own: Outgoing['attributes']) =>
-  beside(carriedOf(attributes), { ...ownOf(attributes), ...own });
+  mergedWithinLimit(carriedOf(attributes), { ...ownOf(attributes), ...own });
 
 const textOf = (value: string): MessageAttributeValue => ({ DataType: 'String', StringValue: value });
 

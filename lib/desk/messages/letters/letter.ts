@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Message } from '@aws-sdk/client-sqs';
-import { type DeadLetter, letterOf, nowhere } from '../../../delivery/letters/dead-letter.ts';
+import { type DeadLetter, letterOf, notStored } from '../../../delivery/letters/dead-letter.ts';
 import { wholeIn } from '../../../delivery/letters/letter-file.ts';
 import { kindOf, wordsOf } from '../../../delivery/letters/letter-words.ts';
 import { carriedOf } from '../../../delivery/letters/parts.ts';
@@ -84,10 +84,10 @@ export const withWhole = async (
   letter: DeadLetter,
   target: Bucket,
 ): Promise<{ letter: DeadLetter; missing?: string }> => {
-  if (letter.whole === undefined) return { letter };
-  if (letter.whole === nowhere)
+  if (letter.storedAt === undefined) return { letter };
+  if (letter.storedAt === notStored)
     return { letter, missing: 'it was not kept, because LETTERS_BUCKET was not set' };
-  const read = await readIn(target, letter.whole, 'letters');
+  const read = await readIn(target, letter.storedAt, 'letters');
   if ('missing' in read) return { letter, missing: read.missing };
   try {
     const { body, attributes } = wholeIn(read.text);

@@ -6,7 +6,7 @@ import {
   scanned,
 } from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord, DeskTable, LetterRecord, List } from '../../../delivery/letters/record.ts';
-import { type Ending, endRecord } from '../../../delivery/letters/write-record.ts';
+import { endRecord, type RecordEnding } from '../../../delivery/letters/write-record.ts';
 import { awsTroubleIn, errorName } from '../../../runtime/aws/error.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { readAuditLog } from '../../../stage/audit-log.ts';
@@ -277,7 +277,7 @@ export const findLetter = async (
 export const endRecords = async (
   desk: DeskTable,
   letters: readonly { id: string; function: string; kind: string }[],
-  deedOf: (letter: { id: string }) => Ending,
+  deedOf: (letter: { id: string }) => RecordEnding,
 ): Promise<void> => {
   await inParallel(letters, (letter) =>
     endRecord(desk, { ...letter, message: letter.id }, deedOf(letter)).catch(() => {}),

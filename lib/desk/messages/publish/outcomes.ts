@@ -32,7 +32,8 @@ export const awaitOutcomes = async (
 ): Promise<Awaited> => {
   const watch = watchOutcomes(desk);
   const ids = messages.map(({ messageId }) => messageId);
-  const known = (): number => ids.filter((id) => ['through', 'cameBack'].includes(watch.fateOf(id))).length;
+  const known = (): number =>
+    ids.filter((id) => ['through', 'cameBack'].includes(watch.outcomeOf(id))).length;
   const telling = setInterval(() => onKnown?.(known(), ids.length), 1_000);
   try {
     watch.expect(ids);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Fate, type Outcomes, watchOutcomes } from '../../../delivery/letters/outcomes.ts';
+import { type Outcomes, type SendOutcome, watchOutcomes } from '../../../delivery/letters/outcomes.ts';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { causeIn, type Group, type GroupCause, groupsOf } from '../letters/groups.ts';
@@ -190,10 +190,10 @@ export class ReplayRun {
         await this.#settled(letters);
         for (const letter of letters) this.#awaited.add(letter);
         const others = restOf.get(group) ?? [];
-        const fates = new Set(this.#sentOf(letters).map((letter) => this.#fateOf(letter)));
+        const outcomes = new Set(this.#sentOf(letters).map((letter) => this.#outcomeOf(letter)));
         // If none was sent, nothing is known of the cause either.
-        if (fates.has('through') || fates.size === 0) release(others);
-        else if (fates.has('cameBack') || fates.has('waits'))
+        if (outcomes.has('through') || outcomes.size === 0) release(others);
+        else if (outcomes.has('cameBack') || outcomes.has('waits'))
           for (const letter of others) this.#setAside.add(letter);
         else undecided.push(...others);
       }),
@@ -211,7 +211,7 @@ export class ReplayRun {
       letters: letters.length,
       cameBack: groupsOf(this.#recordsWith(letters, 'cameBack')).groups,
       waits: groupsOf(this.#recordsWith(letters, 'waits')).groups,
-      undecided: letters.filter((letter) => this.#fateOf(letter) === 'unknown').length,
+      undecided: letters.filter((letter) => this.#outcomeOf(letter) === 'unknown').length,
       seconds,
     };
   }
@@ -244,17 +244,19 @@ export class ReplayRun {
     hooks.onSent?.(this.#sent.size, toSend.length - this.#setAside.size);
   }
 
-  #fateOf({ id }: Selected): Fate {
-    return this.#outcomes.fateOf(this.#sent.get(id) ?? '');
+  #outcomeOf({ id }: Selected): SendOutcome {
+    return this.#outcomes.outcomeOf(this.#sent.get(id) ?? '');
   }
 
   #sentOf(letters: readonly Selected[]): Selected[] {
     return letters.filter(({ id }) => this.#sent.has(id));
   }
 
-  #recordsWith(letters: readonly Selected[], fate: Fate): DeskRecord[] {
+  #recordsWith(letters: readonly Selected[], outcome: SendOutcome): DeskRecord[] {
     return letters.flatMap((letter) =>
-      this.#fateOf(letter) === fate ? (this.#outcomes.recordOf(this.#sent.get(letter.id) ?? '') ?? []) : [],
+      this.#outcomeOf(letter) === outcome
+        ? (this.#outcomes.recordOf(this.#sent.get(letter.id) ?? '') ?? [])
+        : [],
     );
   }
 
@@ -297,7 +299,7 @@ export class ReplayRun {
     for (const letter of letters)
       if (this.#sent.has(letter.id)) {
         counts.sent += 1;
-        counts[this.#fateOf(letter)] += 1;
+        counts[this.#outcomeOf(letter)] += 1;
       } else if (this.#setAside.has(letter)) counts.setAside += 1;
       else if (!this.#stillInvalid.has(letter.id) && !failed.has(letter.id)) counts.notTried += 1;
     return counts;

@@ -1,6 +1,6 @@
 import { type DeadLetter, fitting } from '../../../delivery/letters/dead-letter.ts';
-import { type Deed, historyIn, withDeed } from '../../../delivery/letters/history.ts';
-import { beside } from '../../../delivery/letters/parts.ts';
+import { historyIn, type OperatorAction, withOperatorAction } from '../../../delivery/letters/history.ts';
+import { mergedWithinLimit } from '../../../delivery/letters/parts.ts';
 import { needsDecision } from '../../../message/failure-kinds.ts';
 import { maxMessageBytes, type Outgoing, withoutRefused } from '../../../message/sqs-limits.ts';
 import { sendAll } from '../../../runtime/aws/sqs.ts';
@@ -69,7 +69,7 @@ export const sendAndDelete = async (
   return { sent, failed, undeleted: stay.map(({ letter }) => letter.id) };
 };
 
-const deedOf = (letter: Letter, { why, original }: Sending, by: string): Deed => ({
+const deedOf = (letter: Letter, { why, original }: Sending, by: string): OperatorAction => ({
   what: original === undefined ? 'replayed' : 'edited',
   at: new Date().toISOString(),
   by,
@@ -84,16 +84,19 @@ const deedOf = (letter: Letter, { why, original }: Sending, by: string): Deed =>
  * no second copy. `kind` tells the ledger that a person has decided: an operator who replays such a letter has looked at the platform.
  * `receipt` makes the function record the outcome; the history tells what operators did.
  */
-export const messageFor = ({ body, attributes, replays, failure }: DeadLetter, deed?: Deed): Outgoing => {
+export const messageFor = (
+  { body, attributes, replays, failure }: DeadLetter,
+  action?: OperatorAction,
+): Outgoing => {
   const { history: before, ...carried } = attributes;
   const counted = {
     replays: { DataType: 'Number', StringValue: String(replays + 1) },
     ...(failure && needsDecision(failure.kind) && { kind: text(failure.kind) }),
   };
   const asked = { ...counted, receipt: text('yes') };
-  const history = deed && withDeed(historyIn(before?.StringValue), deed, failure?.firstAt);
+  const history = action && withOperatorAction(historyIn(before?.StringValue), action, failure?.firstAt);
   const choices = [...(history ? [{ ...asked, history: text(history) }, asked] : []), counted].map((own) =>
-    beside(carried, own),
+    mergedWithinLimit(carried, own),
   );
   return { body, attributes: fitting(body, [...choices, counted], maxMessageBytes) };
 };

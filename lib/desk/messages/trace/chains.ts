@@ -1,4 +1,4 @@
-import { type Deed, historyIn } from '../../../delivery/letters/history.ts';
+import { historyIn, type OperatorAction } from '../../../delivery/letters/history.ts';
 import { recordsOf, scanned } from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
 import { type TraceEvent, timeOf } from './event.ts';
@@ -78,7 +78,9 @@ export const eventsOfChain = ({ records }: Chain): TraceEvent[] => {
   const histories = records.flatMap(({ history }) => historyIn(history) ?? []);
   // Each later record repeats what was done before.
   const deeds = new Map(
-    histories.flatMap((history) => history.deeds.map((deed) => [`${deed.what} ${deed.letter}`, deed])),
+    histories.flatMap((history) =>
+      history.deeds.map((action) => [`${action.what} ${action.letter}`, action]),
+    ),
   );
   const endings = records.flatMap(endingOf);
   const own = new Map(endings.map((event) => [`${event.what} ${event.message}`, event]));
@@ -86,7 +88,7 @@ export const eventsOfChain = ({ records }: Chain): TraceEvent[] => {
     ...firstOf(records, histories),
     ...records.flatMap(eventsOfRecord),
     ...endings.filter(({ what, message }) => !deeds.has(`${what} ${message}`)),
-    ...[...deeds].map(([key, deed]): TraceEvent => ({ ...own.get(key), ...eventOfDeed(deed) })),
+    ...[...deeds].map(([key, action]): TraceEvent => ({ ...own.get(key), ...eventOfDeed(action) })),
   ];
 };
 
@@ -101,7 +103,7 @@ const firstOf = (
   return history?.firstAt === undefined || isTold ? [] : [{ at: history.firstAt, what: 'received', message }];
 };
 
-const eventOfDeed = ({ what, at, by, why, letter, kind, original }: Deed): TraceEvent => ({
+const eventOfDeed = ({ what, at, by, why, letter, kind, original }: OperatorAction): TraceEvent => ({
   at,
   what,
   message: letter,

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import {
   audited,
+  executionResultOf,
   lookUntil,
   type Patience,
-  resultOf,
   startExecution,
 } from '../../../desk/reviews/execution.ts';
 import { jsonIn } from '../../../message/json.ts';
@@ -45,7 +45,10 @@ export const awaitFill = async (
   id: string,
   patience: Patience,
 ): Promise<FillResult | undefined> => {
-  const result = await lookUntil(() => resultOf(target, { of: 'crosswalk-fill', name: id }), patience);
+  const result = await lookUntil(
+    () => executionResultOf(target, { of: 'crosswalk-fill', name: id }),
+    patience,
+  );
   if (result === undefined) return undefined;
   const { data } = answer.safeParse(jsonIn(result));
   if (data !== undefined) return data;

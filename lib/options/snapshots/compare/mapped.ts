@@ -137,7 +137,7 @@ const open = async ({ path, file, mapping }: MappedFile, comparison: Comparison)
 };
 
 /** The parts of the resource's key. */
-type Thing = { template: string; orgUnit: string | null; user: string | null };
+type RowTarget = { template: string; orgUnit: string | null; user: string | null };
 
 const inOneLine = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: no key of a state has them.
@@ -167,10 +167,10 @@ const tokenOf = (data: object, platformField: 'orgUnitId' | 'userId'): string | 
 const ofAnyNight = (comparison: Comparison): Comparison => ({ ...comparison, snapshotId: 'rows' });
 
 /** The one thing on the platform that an event changes. @throws MessageFailure if its function would refuse the event. */
-const thingOf = (
+const targetOf = (
   body: string,
   { integration, nowMs }: { integration: Integration<unknown>; nowMs: number },
-): Thing => {
+): RowTarget => {
   const draft = draftOf(body, integration, nowMs);
   const message = draft.message(standInIds);
   const [field] = integration.fields?.(message.data, message) ?? [];
@@ -204,8 +204,8 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
         if (mapping.isDelta) taken.named_rows.push(namedRow({ row, line, at, message }, context));
       }
       // Several messages may read the same column.
-      const told = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
-      for (const each of told.values())
+      const unique = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
+      for (const each of unique.values())
         taken.problems.push([context.file, String(line), each.column, each.problem]);
       if (taken.mapped_rows.length + taken.unmapped_rows.length === before) withoutMessage += 1;
     }
@@ -256,21 +256,21 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
     ...(removal?.problems ?? []),
     ...(noTime && message.time ? [{ column: ownText(labelOf(message.time)), problem: noTime }] : []),
   ];
-  const thing = made && all.length === 0 ? thingIn({ ...one, made, id }, context) : { problems: all };
-  if (made === undefined || 'problems' in thing) {
+  const target = made && all.length === 0 ? targetIn({ ...one, made, id }, context) : { problems: all };
+  if (made === undefined || 'problems' in target) {
     // The part of an unusable row that identifies whom it is about.
     const named = eventsOf(row, naming, at).events?.[0]?.data;
     const whom = (field: 'orgUnitId' | 'userId') => (named ? tokenOf(named, field) : null);
     taken.unmapped_rows.push([message.function, id, whom('orgUnitId'), whom('userId')]);
-    return 'problems' in thing ? thing.problems : [];
+    return 'problems' in target ? target.problems : [];
   }
   const [gone] = removal?.events ?? [];
   taken.mapped_rows.push([
     kindOf(at),
     message.function,
-    thing.template,
-    thing.orgUnit,
-    thing.user,
+    target.template,
+    target.orgUnit,
+    target.user,
     JSON.stringify(made.data),
     gone ? JSON.stringify({ function: gone.function, data: gone.data } satisfies Sent) : null,
     id,
@@ -281,10 +281,10 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
 };
 
 /** What the event is about, or why its function would refuse it. */
-const thingIn = (
+const targetIn = (
   { made, id, at, message }: OneRow & { made: Made; id: string },
   { comparison, integrations }: Context,
-): Thing | { problems: Problem[] } => {
+): RowTarget | { problems: Problem[] } => {
   const column = ownText(message.key.join(', '));
   const body = eventOf(ofAnyNight(comparison), {
     kind: kindOf(at),
@@ -298,7 +298,7 @@ const thingIn = (
   if (integration === undefined)
     return { problems: [{ column, problem: safe`there is no function ${ownText(made.function)}` }] };
   try {
-    return thingOf(body, { integration, nowMs: comparison.droppedMs });
+    return targetOf(body, { integration, nowMs: comparison.droppedMs });
   } catch (error) {
     return { problems: problemsByColumn(problemsIn(error), made, column) };
   }

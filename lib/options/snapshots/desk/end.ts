@@ -12,7 +12,7 @@ import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import { keyOfFeed } from '../feed.ts';
-import { acceptedKeyOf, type Ending, type SnapshotRecord } from '../state/record.ts';
+import { acceptedKeyOf, type FeedEnding, type SnapshotRecord } from '../state/record.ts';
 import { listUnaccepted } from '../state/unaccepted.ts';
 import { compareHere } from './compare-here.ts';
 import { decideSnapshot } from './decide.ts';
@@ -23,7 +23,7 @@ import { readSnapshot } from './read.ts';
 /** What the end of a feed would do, after those before it. */
 export type PlannedEnd = Pick<SnapshotRecord, 'counts' | 'byKind' | 'of'> & {
   feed: Feed;
-  ending: Ending;
+  ending: FeedEnding;
   /** As the import will say it. */
   why: string;
 };

@@ -135,7 +135,7 @@ const ending = z.object({
   /** What else stays, as the mapping gave no message that removes it. */
   notRemoved: counted,
 });
-export type Ending = z.output<typeof ending>;
+export type FeedEnding = z.output<typeof ending>;
 
 /** A person's decision on a waiting snapshot; as JSON it is the result of its callback. */
 export const decision = z.object({

@@ -13,7 +13,7 @@ import type { Digest } from '../../../../lib/delivery/ledger/digest.ts';
 import { emptyItem } from '../../../../lib/delivery/ledger/item.ts';
 import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import type { LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
-import { type DeadLetter, nowhere } from '../../../../lib/delivery/letters/dead-letter.ts';
+import { type DeadLetter, notStored } from '../../../../lib/delivery/letters/dead-letter.ts';
 import type { BackoffLimits } from '../../../../lib/message/backoff.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import type { Priority } from '../../../../lib/message/priority.ts';
@@ -143,7 +143,7 @@ const servicesWith = ({
   attemptTimeoutMs = 40 * second,
   backoff = { minimumSeconds: 5, maximumSeconds: 5 },
   digest = async (parts) => parts.join(' '),
-  turn = async () => ({ turn: freeTurn }),
+  turn = async () => ({ slot: freeTurn }),
   open = async () => Promise.reject(new Error('no file was to be opened')),
 }: Partial<Surroundings>): Services => {
   const nothing = () => {};
@@ -171,7 +171,7 @@ const servicesWith = ({
     },
     files: { open },
     queues: {
-      park: async (letter) => void letters.push(letter),
+      writeLetter: async (letter) => void letters.push(letter),
       delay: async (some) => void delays.push(...some),
     },
     ledger: createLedger({
@@ -184,7 +184,7 @@ const servicesWith = ({
     observe: {
       message: (report) => void reports.push(report),
       call: (call) => void told.push(call),
-      turn: (...turn) => void told.push(turn),
+      slotWait: (...turn) => void told.push(turn),
       error: (...defect) => void told.push(defect),
     },
     limits: { backoff, attemptTimeoutMs, reserveMs: 5 * second, visibilityMs, fileBytes: 1 },
@@ -255,7 +255,7 @@ describe('the turn of a message', () => {
     const asked: unknown[] = [];
     const turn: TurnAsked = async (priority, { untilMs }) => {
       asked.push([priority, untilMs - nowMs, [...story]]);
-      return { turn: freeTurn };
+      return { slot: freeTurn };
     };
     await container(well, { turn, seconds: 120, repeatable: false })(recordOf('a'));
     // Of 120 s, 5 are kept for letters and 40 for an attempt.
@@ -271,7 +271,7 @@ describe('the turn of a message', () => {
     const asked: number[] = [];
     const turn: TurnAsked = async (_priority, { untilMs }) => {
       asked.push((untilMs - nowMs) / second);
-      return { turn: freeTurn };
+      return { slot: freeTurn };
     };
     await container(well, { turn, seconds: 120 })(record());
     expect(asked).toEqual([seconds]);
@@ -281,7 +281,7 @@ describe('the turn of a message', () => {
     const classes: unknown[] = [];
     const turn: TurnAsked = async (asked) => {
       classes.push(asked);
-      return { turn: freeTurn };
+      return { slot: freeTurn };
     };
     const messageAttributes = { priority: { dataType: 'String', stringValue: 'bulk' } };
     const record = Object.assign(recordOf('a'), { messageAttributes });
@@ -294,7 +294,7 @@ describe('the turn of a message', () => {
     const asked: unknown[] = [];
     const turn: TurnAsked = async (_, { untilMs }) => {
       asked.push([(untilMs - nowMs) / second, story.length]);
-      return { turn: freeTurn };
+      return { slot: freeTurn };
     };
     await container(well, { turn, seconds: 120 })(recordOf('b'), received(2, 120 * second));
     expect(asked).toEqual([
@@ -307,7 +307,7 @@ describe('the turn of a message', () => {
 
   test('is given back where nothing is sent, and where the message died of its own data', async () => {
     const ended: number[] = [];
-    const turn = async () => ({ turn: { next: () => 0, end: () => void ended.push(1) } });
+    const turn = async () => ({ slot: { next: () => 0, end: () => void ended.push(1) } });
     const go = container(well, { turn });
     await go(recordOf('a'));
     await go(recordOf('a'));
@@ -696,7 +696,7 @@ describe('what becomes of a message in one attempt', () => {
       ...unread,
       outcome: 'waiting',
       seconds: 1,
-      turn: 'no-time',
+      deferral: 'no-time',
       reason: 'Too little time was left in this invocation. The next one handles the message',
     });
     expect([story, told]).toEqual([[], []]);
@@ -711,7 +711,7 @@ describe('what becomes of a message in one attempt', () => {
       const turn: TurnAsked = async (_, { untilMs }) => {
         await new Promise(setImmediate);
         nowMs = untilMs;
-        return { turn: undefined, seconds: 42 };
+        return { slot: undefined, seconds: 42 };
       };
       const { platform, ledger } = servicesWith({ turn });
       expect(
@@ -720,7 +720,7 @@ describe('what becomes of a message in one attempt', () => {
         ...read,
         outcome: 'waiting',
         seconds: 42,
-        turn: 'pace',
+        deferral: 'pace',
         turnMs: 9 * second,
         reason: 'The rate limiter did not admit the call in this invocation. The message comes back for it',
       });
@@ -763,7 +763,7 @@ describe('what becomes of a message in one attempt', () => {
 
   test('is a letter where it only points to the message, whatever its body is', async () => {
     const text = (stringValue: string) => ({ dataType: 'String', stringValue });
-    const messageAttributes = { letterId: text('x'), whole: text(nowhere) };
+    const messageAttributes = { letterId: text('x'), whole: text(notStored) };
     expect(await attempted(Object.assign(recordOf('a'), { messageAttributes }))).toEqual({
       ...unread,
       outcome: 'parked',
@@ -846,13 +846,13 @@ describe('what becomes of a message in one attempt', () => {
     const common = { resource: () => 'try-out/the grade', effect };
 
     test.each<[string, number | undefined, number, object]>([
-      ['it is what was done before', 0, -1_001, { outcome: 'waiting', seconds: 5, turn: 'stale' }],
+      ['it is what was done before', 0, -1_001, { outcome: 'waiting', seconds: 5, deferral: 'stale' }],
       ['it may be newer', 0, -1_000, { outcome: 'done' }],
       [
         'it is older by the platform’s own clock',
         9_000,
         7_999,
-        { outcome: 'waiting', seconds: 5, turn: 'stale' },
+        { outcome: 'waiting', seconds: 5, deferral: 'stale' },
       ],
       ['it is newer by our clock, the only known', undefined, 0, { outcome: 'done' }],
     ])('is what follows where %s', async (_, offsetMs, changedMs, outcome) => {
@@ -967,7 +967,7 @@ describe('what becomes of a message in one attempt', () => {
       const common = { priority: 'urgent', signal, onCall: expect.any(Function) };
       expect(contexts).toEqual([
         { ...common, actor: undefined, operations: [getGradeObjects] },
-        { ...common, actor: '7', operations: [], turn: freeTurn },
+        { ...common, actor: '7', operations: [], slot: freeTurn },
       ]);
     });
 

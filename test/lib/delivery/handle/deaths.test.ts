@@ -67,7 +67,7 @@ const container = (deadly: readonly string[] = [], more: Partial<Integration<Dat
   };
   const services = servicesForTests({
     platform: { for: () => ({}) as Platform },
-    queues: { park: async (letter) => void letters.push(letter) },
+    queues: { writeLetter: async (letter) => void letters.push(letter) },
     ledger: createLedger({
       table: createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }),
       lateEffectMs: 0,

@@ -104,7 +104,7 @@ describe('what operators see of a message', () => {
     ['pace', undefined],
     ['no-time', undefined],
   ] as const)('of a message that waits for %s is of the kind %s', (turn, kind) => {
-    expect(noteOf(waiting({ turn }))?.kind).toBe(kind);
+    expect(noteOf(waiting({ deferral: turn }))?.kind).toBe(kind);
   });
 
   test('of a copy is what it is one of, and of any other message is nothing of that', () => {

@@ -79,7 +79,7 @@ const fakeQueues = (more: Partial<Queues> = {}) => {
   const letters: DeadLetter[] = [];
   const delays: Delay[] = [];
   const queues: Queues = {
-    park: async (letter) => void letters.push(letter),
+    writeLetter: async (letter) => void letters.push(letter),
     delay: async (some) => void delays.push(...some),
     ...more,
   };
@@ -251,7 +251,8 @@ describe('a batch', () => {
       },
     };
     const { services } = worldWith({
-      queues: fakeQueues({ park: async ({ letterId }) => void story.push(`${letterId} is parked`) }).queues,
+      queues: fakeQueues({ writeLetter: async ({ letterId }) => void story.push(`${letterId} is parked`) })
+        .queues,
       ledger,
     });
     const attributes = {
@@ -346,7 +347,7 @@ test('what comes of a message is told of its invocation, and to the incidents, w
   const written: unknown[][] = [];
   const heard: unknown[] = [];
   const incidents = {
-    heard: (fate: object) => void heard.push(fate),
+    record: (fate: object) => void heard.push(fate),
     write: async () => void written.push([...heard]),
   };
   const { services, reports } = worldWith({ incidents });
@@ -499,10 +500,13 @@ describe('the line of a message', () => {
     const heard: unknown[] = [];
     const { services, logged } = worldWith({
       nowMs: () => nowMs,
-      paceUse: { heard: (calls) => void heard.push(...calls), write: async () => void heard.push('written') },
+      paceUse: {
+        record: (calls) => void heard.push(...calls),
+        write: async () => void heard.push('written'),
+      },
     });
     const ask: Pace['ask'] = (priority, _untilMs, settle) => {
-      const go = () => settle({ turn: freeTurn });
+      const go = () => settle({ slot: freeTurn });
       if (priority !== 'bulk') go();
       else
         setImmediate(() => {
@@ -577,7 +581,7 @@ describe('a handler', () => {
     };
     await fc.assert(
       fc.asyncProperty(fc.array(record, { maxLength: 5 }), fc.boolean(), async (Records, parks) => {
-        const refuse = { park: () => Promise.reject(new Error('no letter today')) };
+        const refuse = { writeLetter: () => Promise.reject(new Error('no letter today')) };
         const { services } = worldWith({ queues: fakeQueues(parks ? {} : refuse).queues });
         const event = { Records } as unknown as SQSEvent;
         const response = await handlerOf(

@@ -226,7 +226,7 @@ describe('a parked message', () => {
 
   test('is told to have failed where there is no such queue', async () => {
     const none = queues({ deadLetterQueueUrl: `${letters.url}-none`, keepWhole });
-    await expect(none.park(letter)).rejects.toThrow(Error);
+    await expect(none.writeLetter(letter)).rejects.toThrow(Error);
     expect(await kept()).toEqual([]);
   });
 });
@@ -257,7 +257,7 @@ describe('a parked message that SQS will never take as a letter', () => {
     given: DeadLetter,
     code: unknown = expect.stringMatching(/^(Invalid|Message|Batch)/),
   ) => {
-    await queues({ keepWhole }).park(given);
+    await queues({ keepWhole }).writeLetter(given);
     const [message, ...others] = (await receive(letters.url)).map(letterOf);
     const [object, ...more] = await kept();
     expect([others, more]).toEqual([[], []]);
@@ -267,7 +267,7 @@ describe('a parked message that SQS will never take as a letter', () => {
       replays: 1,
       attributes: {},
       source: given.source,
-      whole: object!.address,
+      storedAt: object!.address,
     });
     expect(JSON.parse(body)).toMatchObject({ whole: object!.address, bytes: Buffer.byteLength(given.body) });
     expect(object!.address).toMatch(/^s3:\/\/files-\d+\/letters\/grade-push\/\w{32}\.jsonl$/);
@@ -319,31 +319,33 @@ describe('a parked message that SQS will never take as a letter', () => {
     'MessageTooLongToday',
   ])('is not told by the error %s: it waits', async (type) => {
     await fault({ action: 'SendMessage', times: 1, status: type === 'InternalError' ? 500 : 400, type });
-    await expect(queues({ keepWhole }).park(letter)).rejects.toThrow(Error);
+    await expect(queues({ keepWhole }).writeLetter(letter)).rejects.toThrow(Error);
     expect([await kept(), await receive(letters.url)]).toEqual([[], []]);
   });
 
   test('tried again is the same object', async () => {
     const given = { ...letter, attributes: notANumber };
     await fault({ action: 'SendMessage', times: 2, status: 500 });
-    await expect(queues({ keepWhole }).park(given)).rejects.toThrow(Error);
+    await expect(queues({ keepWhole }).writeLetter(given)).rejects.toThrow(Error);
     await clearFaults();
-    await queues({ keepWhole }).park({ ...given, failure: { ...failure, attempts: 2 } });
-    await queues({ keepWhole }).park({ ...given, failure: { ...failure, attempts: 3 } });
+    await queues({ keepWhole }).writeLetter({ ...given, failure: { ...failure, attempts: 2 } });
+    await queues({ keepWhole }).writeLetter({ ...given, failure: { ...failure, attempts: 3 } });
     expect(await kept()).toHaveLength(1);
     expect(await receive(letters.url)).toHaveLength(2);
   });
 
   test('waits where the bucket does not take it', async () => {
     await fault({ action: 'PutObject', status: 403, type: 'AccessDenied' });
-    await expect(queues({ keepWhole }).park({ ...letter, attributes: notANumber })).rejects.toThrow(Error);
+    await expect(queues({ keepWhole }).writeLetter({ ...letter, attributes: notANumber })).rejects.toThrow(
+      Error,
+    );
     expect(await receive(letters.url)).toEqual([]);
   });
 
   test('is told to be missing where there is no bucket to keep it in', async () => {
-    await queues().park({ ...letter, attributes: notANumber });
+    await queues().writeLetter({ ...letter, attributes: notANumber });
     const [message] = (await receive(letters.url)).map(letterOf);
-    expect(message).toMatchObject({ failure, source: letter.source, replays: 1, whole: 'nowhere' });
+    expect(message).toMatchObject({ failure, source: letter.source, replays: 1, storedAt: 'nowhere' });
     expect(JSON.parse(message!.body)).toEqual({
       whole: 'nowhere',
       why: expect.stringContaining('LETTERS_BUCKET'),

@@ -28,8 +28,8 @@ const toldOf = (
   const heard: unknown[] = [];
   const pace: unknown[] = [];
   const services = servicesForTests({
-    incidents: { heard: (ending) => void heard.push(ending), write: async () => {} },
-    paceUse: { heard: (calls) => void pace.push(calls), write: async () => {} },
+    incidents: { record: (ending) => void heard.push(ending), write: async () => {} },
+    paceUse: { record: (calls) => void pace.push(calls), write: async () => {} },
     observe: { message: (report) => void told.push(report) },
     nowMs: () => nowMs,
   });

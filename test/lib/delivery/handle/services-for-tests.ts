@@ -38,7 +38,7 @@ export const servicesForTests = ({
   files: { open: async () => Promise.reject(new Error('no file was to be opened')) },
   readSecret: async () => Promise.reject(new Error('no secret was to be read')),
   queues: {
-    park: async () => Promise.reject(new Error('no letter was to be written')),
+    writeLetter: async () => Promise.reject(new Error('no letter was to be written')),
     delay: async () => undefined,
     ...queues,
   },

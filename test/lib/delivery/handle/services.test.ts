@@ -229,7 +229,7 @@ describe('the services of a function', () => {
     await expect(files.open(uri, { maximumBytes: 10, signal })).rejects.toThrow('the limit is 10');
 
     const letter = { body: 'b', source: 'arn:x', failure: null, replays: 0, attributes: {} };
-    await queues.park(letter);
+    await queues.writeLetter(letter);
     const { Messages = [] } = await stack.sqs.send(
       new ReceiveMessageCommand({ QueueUrl: stack.description.deadLetters, MessageAttributeNames: ['All'] }),
     );

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Invocation } from '../../../../lib/delivery/handle/attempt.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import type { Services } from '../../../../lib/delivery/handle/services.ts';
-import { settle } from '../../../../lib/delivery/handle/settle.ts';
+import { processRecord } from '../../../../lib/delivery/handle/settle.ts';
 import type { Ledger, Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { platformId } from '../../../../lib/message/message.ts';
@@ -54,14 +54,14 @@ const settled = (
   const services = servicesForTests({
     platform: { for: () => ({}) as Platform },
     crosswalk: { platformIds: async () => ({ userId: 301 }) },
-    queues: { park: async (letter) => void story.push({ letter }) },
+    queues: { writeLetter: async (letter) => void story.push({ letter }) },
     desk: {
-      parks: async (id, { body }, about) => void story.push({ parks: id, body, ...about }),
-      heard: ({ message, outcome }) => void story.push(`heard ${message} ${outcome}`),
+      recordLetter: async (id, { body }, about) => void story.push({ parks: id, body, ...about }),
+      record: ({ message, outcome }) => void story.push(`heard ${message} ${outcome}`),
       write: async () => {},
     },
     incidents: {
-      heard: ({ asService }) => void story.push({ asService }),
+      record: ({ asService }) => void story.push({ asService }),
       write: async () => {},
     },
     observe: { message: ({ outcome, eventId }) => void story.push(`told ${outcome} ${eventId}`) },
@@ -86,7 +86,7 @@ const settled = (
     run: async ({ say }) => void story.push(`run ${say}`),
     ...integration,
   };
-  return settle(its, { ...recordOf(), ...record }, invocation);
+  return processRecord(its, { ...recordOf(), ...record }, invocation);
 };
 
 const bodyOf = (data: object) =>
@@ -264,7 +264,7 @@ describe('a letter', () => {
       'try-out/a/nobody',
       {
         letter: {
-          whole: pointing.whole,
+          storedAt: pointing.whole,
           replays: 1,
           attributes: {
             letterId: { DataType: 'String', StringValue: pointing.letterId },
@@ -339,8 +339,11 @@ describe('a letter', () => {
   });
 
   test.each<[string, Partial<Services>]>([
-    ['its queue', { queues: { park: lost, delay: async () => {} } }],
-    ['the desk', { desk: { parks: lost, heard: () => {} } as unknown as NonNullable<Services['desk']> }],
+    ['its queue', { queues: { writeLetter: lost, delay: async () => {} } }],
+    [
+      'the desk',
+      { desk: { recordLetter: lost, record: () => {} } as unknown as NonNullable<Services['desk']> },
+    ],
   ])('that %s does not take leaves the message waiting, with both failures', async (_, broken) => {
     const settlement = await settled({ integration: refusing }, broken);
     const reason = 'No letter could be written for this failure: It is wrong. It is lost';

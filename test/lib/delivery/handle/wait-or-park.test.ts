@@ -4,7 +4,7 @@ import type { Delivery } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import {
   afterUnwrittenLetter,
   type Decision,
-  resultOf,
+  waitOrPark,
 } from '../../../../lib/delivery/handle/wait-or-park.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { type FailureKind, failureKindNames, isRetried } from '../../../../lib/message/failure-kinds.ts';
@@ -38,13 +38,13 @@ const failureWith = (kind: FailureKind, retryAfterSeconds?: number) => ({
 
 type Failed = Omit<Extract<Decision, { kind: 'fail' }>, 'kind'>;
 const afterFailure = (failed: Failed, ...given: [Delivery, typeof limits]) =>
-  resultOf({ kind: 'fail', ...failed }, ...given);
+  waitOrPark({ kind: 'fail', ...failed }, ...given);
 type Turn = { why: Deferral; seconds: number };
 const waitForTurn = (turn: Turn, ...given: [Delivery, typeof limits]) =>
-  resultOf({ kind: 'wait', ...turn }, ...given);
+  waitOrPark({ kind: 'wait', ...turn }, ...given);
 
 /** As `waiting 20` or `parked throttled`. */
-const wordFor = (result: ReturnType<typeof resultOf>): string => {
+const wordFor = (result: ReturnType<typeof waitOrPark>): string => {
   if (result.outcome === 'waiting') return `waiting ${result.seconds}`;
   return result.outcome === 'parked' ? `parked ${result.failure.kind}` : result.outcome;
 };
@@ -173,7 +173,7 @@ describe('a message whose turn has not come', () => {
     ['look', 'It must be looked up first whether something was created on the same resource'],
   ] as const)('says why, and has not failed: %s', (why, reason) => {
     const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(1), limits);
-    expect(fate).toEqual({ outcome: 'waiting', seconds: 1, reason, turn: why });
+    expect(fate).toEqual({ outcome: 'waiting', seconds: 1, reason, deferral: why });
   });
 
   test('as a letter says what to do', () => {
@@ -228,12 +228,12 @@ describe('where so many messages wait that their queue may soon hand out nothing
     ['one whose effect is looked up', failed('uncertain', { lookUpSeconds: 61 }), 1, 'waiting 61'],
     ['one whose outcome is not recorded', failed('throttled', { isUnrecorded: true }), 1, 'waiting 61'],
   ])('%s', (_, decision, attempts, expected) => {
-    expect(wordFor(resultOf(decision, deliveryOf(attempts), crowded))).toBe(expected);
+    expect(wordFor(waitOrPark(decision, deliveryOf(attempts), crowded))).toBe(expected);
   });
 
   test('a letter says why it did not wait, and what to do', () => {
     const remedyOf = (kind: FailureKind) => {
-      const result = resultOf(failed(kind), deliveryOf(1), crowded);
+      const result = waitOrPark(failed(kind), deliveryOf(1), crowded);
       return result.outcome === 'parked' ? result.failure.remedy : undefined;
     };
     const why =

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { rememberedMessages } from '../../../../lib/delivery/ledger/item.ts';
 import type { Entry } from '../../../../lib/delivery/ledger/judge.ts';
 import {
+  type AttemptEnding,
   createLedger,
-  type Ending,
   type Ledger,
   type Taken,
   type Verdict,
@@ -96,7 +96,7 @@ const taken = async (...given: Parameters<typeof take>): Promise<Taken> => {
   return verdict;
 };
 /** An attempt that comes to this end; without one, its container dies. */
-const attempt = async (entry: Entry, ending?: Ending, refusal?: string): Promise<void> => {
+const attempt = async (entry: Entry, ending?: AttemptEnding, refusal?: string): Promise<void> => {
   const ledger = container();
   const sent = await taken(ledger, entry, true);
   if (ending) expect(await ledger.settle(sent, { ending, refusal })).toBe(true);
@@ -108,7 +108,7 @@ const raw = async () =>
   (await client.call('GetItem', { TableName: 'ledger', Key: { resource: { S: resource } } })).Item ?? {};
 
 describe('a message that may be sent twice without harm', () => {
-  test.each<[string, Ending | undefined, number, string[]]>([
+  test.each<[string, AttemptEnding | undefined, number, string[]]>([
     ['is being sent', undefined, 0, ['busy 120', 'busy 120', 'busy 120', 'busy 120']],
     ['was done', 'done', 0, ['superseded', 'duplicate', 'duplicate', 'send']],
     ['had no effect', 'undone', 0, ['send', 'send', 'send', 'send']],
@@ -207,7 +207,7 @@ describe('a message that may be sent twice without harm', () => {
 });
 
 describe('a message that must not be sent twice', () => {
-  test.each<[string, Ending | undefined, number, string[]]>([
+  test.each<[string, AttemptEnding | undefined, number, string[]]>([
     ['is being sent', undefined, 0, ['busy 120', 'copy 1800']],
     ['was done', 'done', 0, ['duplicate', 'duplicate']],
     ['had no effect', 'undone', 0, ['send', 'send']],

@@ -9,7 +9,7 @@ import { entryOf } from '../../../../lib/delivery/handle/ledger-entry.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
 import type { Entry } from '../../../../lib/delivery/ledger/judge.ts';
-import { createLedger, type Ending, type Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
+import { type AttemptEnding, createLedger, type Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerReader } from '../../../../lib/delivery/ledger/read.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { type Message, parseMessage } from '../../../../lib/message/message.ts';
@@ -76,7 +76,7 @@ const create = (given: MessageFields) =>
 const update = (gradeObjectId: number, given: MessageFields) =>
   entryFor(gradeObjectUpdate.integration, { orgUnitId, gradeObjectId, type: 'numeric', name: 'HW' }, given);
 
-const attempt = async (entry: Entry, ending: Ending = 'done', refusal?: string): Promise<Verdict> => {
+const attempt = async (entry: Entry, ending: AttemptEnding = 'done', refusal?: string): Promise<Verdict> => {
   const ledger = container();
   const verdict = await ledger.take(entry, { lockMs: 110_000, isolated: true });
   if (verdict.kind === 'send')

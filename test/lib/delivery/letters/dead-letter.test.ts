@@ -10,7 +10,7 @@ import {
   type DeadLetter,
   type LetterFailure,
   letterOf,
-  nowhere,
+  notStored,
   pointerTo,
   sqsMessageOf,
 } from '../../../../lib/delivery/letters/dead-letter.ts';
@@ -330,7 +330,7 @@ describe('a message that is read as a letter', () => {
       source: 'arn:aws:sqs:eu-west-1:123456789012:another',
       replays: 2,
       attributes: carried,
-      whole: 's3://a-bucket/letters/grade-push/of-another.jsonl',
+      storedAt: 's3://a-bucket/letters/grade-push/of-another.jsonl',
     });
     const { MessageAttributes } = forged;
     expect(
@@ -363,11 +363,11 @@ describe('a message that is read as a letter', () => {
       failure,
       replays: 1,
       attributes: kept,
-      whole,
+      storedAt: whole,
       letterId,
     });
     expect({ ...ownOf({ ...attributes, ...MessageAttributes }), ...kept }).toEqual(MessageAttributes);
-    const lost = sqsMessageOf(pointerTo({ ...letter, body }, nowhere));
+    const lost = sqsMessageOf(pointerTo({ ...letter, body }, notStored));
     expect(JSON.parse(lost.MessageBody)).toEqual({
       whole: 'nowhere',
       why: expect.stringContaining('LETTERS_BUCKET'),

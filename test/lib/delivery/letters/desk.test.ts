@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { createDeskNotes, type Ended } from '../../../../lib/delivery/letters/notes.ts';
+import { createDeskNotes, type ReceiptOutcome } from '../../../../lib/delivery/letters/notes.ts';
 import { listed, recordsOf, scanned } from '../../../../lib/delivery/letters/read-records.ts';
 import type { DeskTable } from '../../../../lib/delivery/letters/record.ts';
 import { endRecord } from '../../../../lib/delivery/letters/write-record.ts';
@@ -39,7 +39,7 @@ const newMessage = (): string => {
 };
 const recordOf = async (message: string) => (await recordsOf(table(), [message])).get(message);
 
-const ended = (message: string, change: Partial<Ended> = {}): Ended => ({
+const ended = (message: string, change: Partial<ReceiptOutcome> = {}): ReceiptOutcome => ({
   message,
   outcome: 'done',
   kind: undefined,
@@ -60,7 +60,7 @@ const ended = (message: string, change: Partial<Ended> = {}): Ended => ({
   copyOf: undefined,
   ...change,
 });
-const waits = (message: string, change: Partial<Ended> = {}): Ended =>
+const waits = (message: string, change: Partial<ReceiptOutcome> = {}): ReceiptOutcome =>
   ended(message, {
     outcome: 'waiting',
     kind: 'unavailable',
@@ -78,9 +78,9 @@ const letter: DeadLetter = {
   attributes: {},
 };
 
-const note = async (...all: Ended[]) => {
+const note = async (...all: ReceiptOutcome[]) => {
   const desk = notes();
-  for (const each of all) desk.heard(each);
+  for (const each of all) desk.record(each);
   await desk.write();
 };
 
@@ -178,7 +178,7 @@ describe('a message that is parked', () => {
     await note(waits(message));
     const told = failureOf('grade-push', 'rejected');
     const failure = { ...told, detail: 'No value “Well argued, Jane”' };
-    await notes().parks(message, { ...letter, failure }, { resource: 'grade/1' });
+    await notes().recordLetter(message, { ...letter, failure }, { resource: 'grade/1' });
     const record = await recordOf(message);
     expect(record).toMatchObject({
       state: 'letter',
@@ -195,7 +195,7 @@ describe('a message that is parked', () => {
 
   test('keeps its letter, whatever a late receipt says of it', async () => {
     const message = newMessage();
-    await notes().parks(message, letter, { resource: undefined });
+    await notes().recordLetter(message, letter, { resource: undefined });
     await note(waits(message, { attempts: 5 }));
     expect(await recordOf(message)).toMatchObject({ state: 'letter' });
     await note(ended(message, { outcome: 'duplicate', attempts: 6 }));
@@ -204,14 +204,14 @@ describe('a message that is parked', () => {
 
   test('waits after all where its letter could not be written', async () => {
     const message = newMessage();
-    await notes().parks(message, letter, { resource: undefined });
+    await notes().recordLetter(message, letter, { resource: undefined });
     await note(waits(message, { attempts: 1, kind: 'aws-refused' }));
     expect(await recordOf(message)).toMatchObject({ state: 'waiting', kind: 'aws-refused' });
   });
 
   test('and replayed tells by whom, why, and under which id it went on', async () => {
     const message = newMessage();
-    await notes().parks(message, letter, { resource: 'grade/1' });
+    await notes().recordLetter(message, letter, { resource: 'grade/1' });
     const about = { message, function: 'grade-push', kind: 'rejected' };
     await endRecord(table(), about, { state: 'replayed', by: 'jane', why: 'mended', as: 'another id' });
     expect(await recordOf(message)).toMatchObject({
@@ -236,10 +236,10 @@ describe('a table that fails', () => {
   test('stops no message, and each that it lacks is warned of', async () => {
     const desk = notes(failing);
     const [one, other, parked] = [newMessage(), newMessage(), newMessage()];
-    desk.heard(waits(one));
-    desk.heard(waits(other));
+    desk.record(waits(one));
+    desk.record(waits(other));
     await desk.write();
-    await desk.parks(parked, letter, { resource: undefined });
+    await desk.recordLetter(parked, letter, { resource: undefined });
     expect(warnings.map(([, facts]) => facts)).toEqual(
       [one, other, parked].map((messageId) => ({ messageId, error: 'AccessDeniedException' })),
     );
@@ -255,7 +255,7 @@ describe('a table that fails', () => {
           if (signal?.aborted) reject(signal.reason);
         }),
     };
-    await notes({ dynamodb: silent }).parks(newMessage(), letter, { resource: undefined });
+    await notes({ dynamodb: silent }).recordLetter(newMessage(), letter, { resource: undefined });
     expect(asked).toHaveBeenCalledExactlyOnceWith(2_000);
     expect(warnings).toHaveLength(1);
   });

@@ -33,8 +33,8 @@ for (;;) {
     letterId,
     failure: failureOf('grade-push', 'rejected'),
   };
-  await notes.parks(letterId, letter, { resource: 'grade/2001/5001/301' });
-  await queues.park(letter);
+  await notes.recordLetter(letterId, letter, { resource: 'grade/2001/5001/301' });
+  await queues.writeLetter(letter);
   await sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
 }
 sqs.destroy();

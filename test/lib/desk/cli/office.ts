@@ -14,7 +14,7 @@ import {
   type LetterFailure,
   sqsMessageOf,
 } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { createDeskNotes, type Ended } from '../../../../lib/delivery/letters/notes.ts';
+import { createDeskNotes, type ReceiptOutcome } from '../../../../lib/delivery/letters/notes.ts';
 import { createLetterReader } from '../../../../lib/desk/messages/letters/letter.ts';
 import { listLetter, reindexLetters } from '../../../../lib/desk/messages/letters/reindex.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
@@ -250,10 +250,10 @@ export async function openOffice(
                 replays: Number(replays?.StringValue ?? 0),
                 failure: { ...failureOf(name, failure.kind), ...failure },
               };
-              await notes.parks(id, letter, { resource: undefined });
+              await notes.recordLetter(id, letter, { resource: undefined });
               await send(deadLetters.url, [sqsMessageOf(letter)]);
             } else if (receipt) {
-              notes.heard({ ...doneNote, message: id, body });
+              notes.record({ ...doneNote, message: id, body });
               await notes.write();
             }
             await sqs.send(
@@ -282,7 +282,7 @@ export async function openOffice(
   };
 }
 
-const doneNote: Omit<Ended, 'message' | 'body'> = {
+const doneNote: Omit<ReceiptOutcome, 'message' | 'body'> = {
   outcome: 'done',
   kind: undefined,
   reason: '',

@@ -48,7 +48,7 @@ describe('the pace', () => {
       ...unpaced,
       ask: (priority, _, settle) => {
         asked.push(priority);
-        settle(asked.length > turns ? { turn: undefined, seconds: 42 } : { turn: freeTurn });
+        settle(asked.length > turns ? { slot: undefined, seconds: 42 } : { slot: freeTurn });
         return () => {};
       },
       learn: (answer) => void told.push(answer),
@@ -104,7 +104,7 @@ describe('the pace', () => {
       ...unpaced,
       ask: (_priority, _untilMs, settled) => {
         settle = settled;
-        return () => settle?.({ turn: undefined, seconds: 5 });
+        return () => settle?.({ slot: undefined, seconds: 5 });
       },
     };
     const { platformOf } = clientAt(url, { pace: leaving });
@@ -133,7 +133,9 @@ describe('the pace', () => {
     const turn = { next: () => waits.shift() ?? 0, end: () => {} };
     const signal = new AbortController().signal;
     const { client } = clientAt(url, { pace: paceWith().pace });
-    await client.for({ actor: undefined, signal, onCall: () => {}, turn }).call(operations.read, { path });
+    await client
+      .for({ actor: undefined, signal, onCall: () => {}, slot: turn })
+      .call(operations.read, { path });
     expect([requests.length, waits]).toEqual([1, []]);
   });
 
@@ -143,7 +145,12 @@ describe('the pace', () => {
     let seconds = 0;
     const turn = { next: () => seconds, end: () => {} };
     const signal = new AbortController().signal;
-    const platform = clientAt(url, { pace }).client.for({ actor: undefined, signal, onCall: () => {}, turn });
+    const platform = clientAt(url, { pace }).client.for({
+      actor: undefined,
+      signal,
+      onCall: () => {},
+      slot: turn,
+    });
     await platform.call(operations.read, { path });
     await platform.call(operations.read, { path });
     seconds = 9;

@@ -52,7 +52,7 @@ const containerAt = (options: PaceOptions = {}) => {
   const goIn = (ms: number, calls: number, priority: Priority = 'normal'): number => {
     const all = Array.from({ length: calls }, () => ask(priority));
     pass(ms);
-    return all.filter(({ asked }) => asked?.turn).length;
+    return all.filter(({ asked }) => asked?.slot).length;
   };
   return { pace, pass, freeze, ask, answer, goIn, nowMs: () => now };
 };
@@ -83,7 +83,7 @@ const calling = (calls: number, seconds: number, priorities: readonly Priority[]
     counted = { granted: 0, refused: 0, of: { urgent: 0, normal: 0, bulk: 0 } };
     for (let passed = 0; passed < ms; passed += 50) {
       for (const each of next)
-        for (; each.told.asked?.turn; each.told = container.ask(each.priority)) {
+        for (; each.told.asked?.slot; each.told = container.ask(each.priority)) {
           counted.of[each.priority] += 1;
           call();
         }
@@ -102,7 +102,7 @@ describe('before the first answer', () => {
     const { ask, answer } = containerAt();
     const all = Array.from({ length: 50 }, () => ask());
     answer();
-    expect(all.filter(({ asked }) => asked?.turn)).toHaveLength(50);
+    expect(all.filter(({ asked }) => asked?.slot)).toHaveLength(50);
   });
 });
 
@@ -140,7 +140,7 @@ describe('a platform that tells its budget', () => {
     pass(29_000);
     expect(all.filter(({ asked }) => asked)).toHaveLength(0);
     pass(60_000);
-    expect(all.filter(({ asked }) => asked?.turn).length).toBeGreaterThan(0);
+    expect(all.filter(({ asked }) => asked?.slot).length).toBeGreaterThan(0);
   });
   test('is believed in what it tells now, and not in what it told in an older window', () => {
     const { ask, answer, pass, goIn, nowMs } = containerAt();
@@ -240,8 +240,8 @@ describe('a refusal', () => {
       answer({ status: 429, retryAfterSeconds: 30 });
       const all = Array.from({ length: 10 }, () => ask());
       const startMs = nowMs();
-      while (!all.some(({ asked }) => asked?.turn)) pass(10);
-      expect(all.filter(({ asked }) => asked?.turn)).toHaveLength(1);
+      while (!all.some(({ asked }) => asked?.slot)) pass(10);
+      expect(all.filter(({ asked }) => asked?.slot)).toHaveLength(1);
       return nowMs() - startMs;
     });
     expect(new Set(opened).size).toBe(5);
@@ -285,7 +285,7 @@ describe('a turn', () => {
     answer();
     answer({ status: 429, retryAfterSeconds: 100 });
     const all = Array.from({ length: 50 }, () => ask('normal', nowMs() + 70_000).asked);
-    const seconds = all.map((asked) => (asked?.turn === undefined ? asked?.seconds : undefined) ?? 0);
+    const seconds = all.map((asked) => (asked?.slot === undefined ? asked?.seconds : undefined) ?? 0);
     expect(Math.min(...seconds)).toBeGreaterThanOrEqual(100);
     expect(Math.max(...seconds)).toBeLessThanOrEqual(162);
     expect(new Set(seconds).size).toBeGreaterThan(20);
@@ -298,7 +298,7 @@ describe('a turn', () => {
     const told = ask('normal', nowMs() + 70_000);
     expect(told.asked).toBeUndefined();
     pass(60_000);
-    expect(told.asked?.turn).toBeDefined();
+    expect(told.asked?.slot).toBeDefined();
   });
   test('is for further calls, too, which do not wait: whoever comes next pays', () => {
     const { ask, answer, pass, goIn } = containerAt();
@@ -307,8 +307,8 @@ describe('a turn', () => {
     ask();
     pass(10_000);
     const { asked } = ask();
-    if (!asked?.turn) throw new Error('no turn');
-    expect(Array.from({ length: 50 }, () => asked.turn.next()).every((seconds) => seconds === 0)).toBe(true);
+    if (!asked?.slot) throw new Error('no turn');
+    expect(Array.from({ length: 50 }, () => asked.slot.next()).every((seconds) => seconds === 0)).toBe(true);
     expect(goIn(5_000, 10)).toBe(0);
   });
   test('is over for further calls when the platform refuses one', () => {
@@ -316,10 +316,10 @@ describe('a turn', () => {
     ask();
     answer();
     const { asked } = ask();
-    if (!asked?.turn) throw new Error('no turn');
-    expect(asked.turn.next()).toBe(0);
+    if (!asked?.slot) throw new Error('no turn');
+    expect(asked.slot.next()).toBe(0);
     answer({ status: 429, retryAfterSeconds: 30 });
-    expect(asked.turn.next()).toBe(30.5);
+    expect(asked.slot.next()).toBe(30.5);
   });
   test('that was not used is given back', () => {
     const { ask, answer, pass } = containerAt();
@@ -329,8 +329,8 @@ describe('a turn', () => {
     pass(30_000);
     for (let at = 0; at < 50; at += 1) {
       const { asked } = ask();
-      expect(asked?.turn).toBeDefined();
-      asked?.turn?.end();
+      expect(asked?.slot).toBeDefined();
+      asked?.slot?.end();
     }
   });
   test('is no longer waited for by whoever leaves', () => {
@@ -343,9 +343,9 @@ describe('a turn', () => {
     const behind = ask();
     leave();
     leave();
-    expect(told).toEqual([{ turn: undefined, seconds: expect.any(Number) }]);
+    expect(told).toEqual([{ slot: undefined, seconds: expect.any(Number) }]);
     pass(40_000);
-    expect(behind.asked?.turn).toBeDefined();
+    expect(behind.asked?.slot).toBeDefined();
   });
   test('is not given after its time, as to a container that was frozen', () => {
     const { ask, answer, freeze, pass, nowMs } = containerAt();
@@ -355,7 +355,7 @@ describe('a turn', () => {
     const told = ask('normal', nowMs() + 60_000);
     freeze(600_000);
     pass(0);
-    expect(told.asked).toEqual({ turn: undefined, seconds: expect.any(Number) });
+    expect(told.asked).toEqual({ slot: undefined, seconds: expect.any(Number) });
   });
   test('that was given before a refusal is over, too', () => {
     const { ask, answer } = containerAt();
@@ -363,27 +363,27 @@ describe('a turn', () => {
     answer();
     const { asked } = ask();
     answer({ status: 429, retryAfterSeconds: 30 });
-    expect(asked?.turn?.next()).toBeGreaterThanOrEqual(30);
+    expect(asked?.slot?.next()).toBeGreaterThanOrEqual(30);
   });
   test('that is not used in a cold container is the next one’s', () => {
     const { ask } = containerAt();
     const first = ask();
     const second = ask();
     expect(second.asked).toBeUndefined();
-    first.asked?.turn?.end();
-    expect(second.asked?.turn).toBeDefined();
+    first.asked?.slot?.end();
+    expect(second.asked?.slot).toBeDefined();
     const third = ask();
-    first.asked?.turn?.end();
+    first.asked?.slot?.end();
     expect(third.asked).toBeUndefined();
-    second.asked?.turn?.next();
-    second.asked?.turn?.end();
+    second.asked?.slot?.next();
+    second.asked?.slot?.end();
     expect(third.asked).toBeUndefined();
   });
   test('comes before its time is over, or is to be asked for again', () => {
     const { ask, nowMs } = containerAt({ random: () => 0 });
-    expect(ask('normal', nowMs()).asked).toEqual({ turn: undefined, seconds: 1 });
-    expect(ask('normal', nowMs() + 1).asked?.turn).toBeDefined();
-    expect(ask('normal', nowMs() + 1_000).asked).toEqual({ turn: undefined, seconds: 1 });
+    expect(ask('normal', nowMs()).asked).toEqual({ slot: undefined, seconds: 1 });
+    expect(ask('normal', nowMs() + 1).asked?.slot).toBeDefined();
+    expect(ask('normal', nowMs() + 1_000).asked).toEqual({ slot: undefined, seconds: 1 });
     expect(ask('normal', nowMs() + 1_001).asked).toBeUndefined();
   });
 });

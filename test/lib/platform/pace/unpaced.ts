@@ -5,7 +5,7 @@ export const freeTurn: RateSlot = { next: () => 0, end: () => {} };
 /** The pace of a platform that takes all calls at once. */
 export const unpaced: Pace = {
   ask: (_priority, _untilMs, settle) => {
-    settle({ turn: freeTurn });
+    settle({ slot: freeTurn });
     return () => {};
   },
   learn: () => {},

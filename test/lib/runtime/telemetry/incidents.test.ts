@@ -2,7 +2,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Failure } from '../../../../lib/message/failure.ts';
 import { safe } from '../../../../lib/message/safe-text.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
-import { createIncidents, type Ending, readIncident } from '../../../../lib/runtime/telemetry/incidents.ts';
+import {
+  type AttemptFacts,
+  createIncidents,
+  readIncident,
+} from '../../../../lib/runtime/telemetry/incidents.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
 
 const table = 'sis-relay-test-ledger';
@@ -37,8 +41,8 @@ const container = ({ maximumWaitSeconds = 1_800, function: named = name } = {}) 
   });
   return {
     warnings,
-    after: async (...endings: Ending[]) => {
-      for (const ending of endings) incidents.heard(ending);
+    after: async (...endings: AttemptFacts[]) => {
+      for (const ending of endings) incidents.record(ending);
       await incidents.write();
     },
   };
@@ -60,15 +64,15 @@ const refusal = (more: Partial<Failure> = {}): Failure => ({
   status: 403,
   ...more,
 });
-const done: Ending = {
+const done: AttemptFacts = {
   outcome: 'done',
   failure: undefined,
   calls: [call('PUT', 200)],
   asService: true,
   again: false,
 };
-const refused: Ending = { ...done, outcome: 'waiting', failure: refusal(), calls: [call('PUT', 403)] };
-const denied: Ending = {
+const refused: AttemptFacts = { ...done, outcome: 'waiting', failure: refusal(), calls: [call('PUT', 403)] };
+const denied: AttemptFacts = {
   ...refused,
   failure: { kind: 'aws-refused', message: safe`AWS refuses sqs:SendMessage`, remedy: 'Allow it.' },
   calls: [],

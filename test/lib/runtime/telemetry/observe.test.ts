@@ -287,9 +287,9 @@ describe('the metrics of an invocation', () => {
     observe.call({ ...call, status: 200, durationMs: 15 });
     observe.call({ ...call, status: 429, durationMs: 25 });
     observe.call({ ...call, priority: 'bulk', durationMs: 15_000 });
-    observe.turn('bulk', 1_500);
-    observe.turn('bulk', 20);
-    observe.turn('urgent', 0);
+    observe.slotWait('bulk', 1_500);
+    observe.slotWait('bulk', 20);
+    observe.slotWait('urgent', 0);
     observe.message(report);
     observe.message({ ...report, durationMs: 30, ageSeconds: 2 });
     observe.message({ ...report, outcome: 'parked', kind: 'rejected', ageSeconds: 86_400, durationMs: 9 });

@@ -56,7 +56,7 @@ const container = ({ hasTable = true } = {}) => {
     },
     /** An invocation with so many calls. */
     invoked: async (priority: Priority, statuses: number[]) => {
-      use.heard(statuses.map((status) => callOf(priority, status)));
+      use.record(statuses.map((status) => callOf(priority, status)));
       await use.write();
     },
   };
@@ -100,7 +100,7 @@ describe('the calls of a function', () => {
   test('count for the time at which they were made, however late their container tells', async () => {
     const one = container();
     await one.invoked('normal', [200]);
-    one.heard([callOf('normal', 200)]);
+    one.record([callOf('normal', 200)]);
     nowMs += 4 * 60 * second;
     await one.invoked('normal', [200, 200]);
     expect((await read()).calls).toMatchObject([{ calls: 4 }]);

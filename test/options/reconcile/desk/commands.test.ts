@@ -394,7 +394,7 @@ describe('resend', () => {
       replays: 0,
       failure: failureOf(),
     };
-    await notes.parks('00000000-0000-4000-8000-000000000001', letter, { resource: lies.resource });
+    await notes.recordLetter('00000000-0000-4000-8000-000000000001', letter, { resource: lies.resource });
     work = outcomes('done', [{ resource: lost.resource, outcome: 'sent', messageId: 'm' }]);
     const { out } = await type(`resend ${groupIdOf(lies)} --reason lost --yes`);
     expect(out.replace(/\n\s*/g, ' ')).toContain(

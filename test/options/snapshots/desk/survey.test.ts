@@ -7,7 +7,7 @@ import { createBar } from '../../../../lib/desk/cli/print/progress.ts';
 import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
 import { type Survey, surveyPackage } from '../../../../lib/options/snapshots/desk/survey.ts';
 import { surveyView } from '../../../../lib/options/snapshots/desk/views/survey.ts';
-import { once } from '../../../../lib/runtime/aws/once.ts';
+import { memoize } from '../../../../lib/runtime/aws/once.ts';
 import { loadIntegrations } from '../../../../lib/stage/integrations.ts';
 import { quietTerminal, typed } from '../../../lib/desk/cli/typed.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
@@ -158,7 +158,7 @@ const evil = `x"); DROP TABLE users; COPY (SELECT 1) TO '/tmp/x'; --`;
 const cell = `'); DROP TABLE enrollments; -- "${evil}`;
 
 /** What several tests look at, as it costs as much for one of them as for all: dates and cells of many kinds, and users by the hundred. */
-const strange = once(async () => {
+const strange = memoize(async () => {
   const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
   const begins = ['1/05/2023', '31/12/2023', '', '', ''];
   const sis = {
@@ -182,7 +182,7 @@ const strange = once(async () => {
 });
 
 /** The same of what no import takes: UTF-16, two readings of a date, and a delta. */
-const blocked = once(() => {
+const blocked = memoize(() => {
   const others = [
     { name: 'users.csv', content: Buffer.from('\ufeffsourcedId,username\r\nu0,ada\r\n', 'utf16le') },
     file(

@@ -30,7 +30,7 @@ const parkWhole = async (office: Office, body: string, name = 'grade-push'): Pro
     warn: () => undefined,
     deadLetterQueueUrl: await deadLetterQueueUrl(),
     keepWhole: createLetterStore({ s3, bucket: office.bucket }),
-  }).park({
+  }).writeLetter({
     body,
     source: office.queueOf(name).arn,
     replays: 1,
@@ -204,7 +204,7 @@ describe('a letter whose message is not where it should be', () => {
       warn: () => undefined,
       deadLetterQueueUrl: await deadLetterQueueUrl(),
     });
-    await queues.park({
+    await queues.writeLetter({
       body,
       source: office.queueOf('grade-push').arn,
       replays: 0,

@@ -401,10 +401,10 @@ describe('while an operator looks', () => {
     const duplicate = { function: 'grade-push', kind: '', as: original };
     await writeRecord(office.desk, copy, { state: 'duplicate', facts: duplicate });
     outcomes.expect([copy]);
-    await expect.poll(() => outcomes.fateOf(copy)).toBe('waits');
+    await expect.poll(() => outcomes.outcomeOf(copy)).toBe('waits');
     await writeRecord(office.desk, original, { state: 'done', facts: { function: 'grade-push', kind: '' } });
     await outcomes.settled([copy], { waitSeconds: long, signal: never });
-    expect(outcomes.fateOf(copy)).toBe('through');
+    expect(outcomes.outcomeOf(copy)).toBe('through');
     await outcomes.stop();
   });
 });
