@@ -1,5 +1,6 @@
 import { ownText, safe } from '../../lib/message/safe-text.ts';
-import type { CallContext, Platform, PlatformClient } from '../../lib/platform/client/client.ts';
+import type { CallContext } from '../../lib/platform/client/call.ts';
+import type { Platform, PlatformClient } from '../../lib/platform/client/client.ts';
 import type { Operation } from '../../lib/platform/client/operation.ts';
 import { PlatformError, type RefusedCall } from '../../lib/platform/client/platform-error.ts';
 import type { CallInput } from '../../lib/platform/client/request.ts';

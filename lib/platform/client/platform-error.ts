@@ -54,7 +54,7 @@ export class PlatformError extends Error {
   readonly acceptedUnverified: boolean;
   /** The answer is neither the success that the operation declares nor a known error. */
   readonly unexpected: boolean;
-  /** It was not sent: its turn did not come in time, and may come after this many seconds. */
+  /** It was not sent: the rate limiter did not admit it in time, and may after this many seconds. */
   readonly turnInSeconds: number | undefined;
   /** The platform refused the credential itself; undefined also if it comes from no secret. */
   credential: RefusedCredential | undefined;

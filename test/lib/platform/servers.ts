@@ -6,11 +6,8 @@ import { inspect } from 'node:util';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { type Credentials, createAuthenticator } from '../../../lib/platform/auth/auth.ts';
-import {
-  type CallContext,
-  createPlatformClient,
-  type PlatformOptions,
-} from '../../../lib/platform/client/client.ts';
+import type { CallContext } from '../../../lib/platform/client/call.ts';
+import { createPlatformClient, type PlatformOptions } from '../../../lib/platform/client/client.ts';
 import { acknowledged, reading } from '../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../lib/platform/client/platform-error.ts';
 import type { CallReport } from '../../../lib/runtime/telemetry/call-report.ts';

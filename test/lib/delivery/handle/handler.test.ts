@@ -19,7 +19,8 @@ import { type DeadLetter, letterOf } from '../../../../lib/delivery/letters/dead
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { isRetried } from '../../../../lib/message/failure-kinds.ts';
 import { ownText, safe } from '../../../../lib/message/safe-text.ts';
-import type { CallContext, Platform } from '../../../../lib/platform/client/client.ts';
+import type { CallContext } from '../../../../lib/platform/client/call.ts';
+import type { Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged, type Operation } from '../../../../lib/platform/client/operation.ts';
 import { parseRefusal } from '../../../../lib/platform/client/parse-refusal.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
