@@ -81,12 +81,12 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
   const show: Operator['show'] = (_, content, document) => {
     if (!isJson || document !== undefined) print(document, () => content);
   };
-  const agreed = async (question: string): Promise<boolean> => {
-    if (yes) return true;
+  const agreed = async (question: string, option = '--yes'): Promise<boolean> => {
+    if (yes && option === '--yes') return true;
     const answer = isJson ? undefined : await terminal.ask(`${question} [y/N] `);
     if (answer === undefined)
       throw new RefusedError(
-        'Nothing was changed: this needs confirmation, and there is no terminal to ask on. Pass --yes to confirm.',
+        `Nothing was changed: this needs ${option === '--yes' ? 'confirmation' : 'a confirmation of its own'}, and there is no terminal to ask on. Pass ${option} to confirm.`,
       );
     if (isYes(answer)) return true;
     terminal.err('Nothing was changed.\n');
@@ -131,8 +131,9 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
     renew: () => {},
     progress: (what) => createProgress(terminal, what),
     bar: (what) => createBar(terminal, what),
-    ask: async ({ text: sentence, act, isOptional = false }) => {
+    ask: async ({ text: sentence, act, isOptional = false, ownOption }) => {
       if (sentence !== undefined) show('', [text(sentence)]);
+      if (ownOption !== undefined) return (await agreed(`${act}?`, ownOption)) ? {} : undefined;
       if (!isOptional) return (await agreed(`${act}?`)) ? {} : undefined;
       const answer = isJson ? undefined : await terminal.ask(`${act}? [y/N] `);
       return isYes(answer ?? '') ? {} : undefined;

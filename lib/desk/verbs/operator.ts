@@ -16,6 +16,8 @@ export type Question = {
   fields?: readonly Field[];
   /** --yes does not agree to it; without a terminal, it is declined. */
   isOptional?: true;
+  /** The option by which a script agrees: --yes does not, and without a terminal it is named. */
+  ownOption?: string;
   /** What it does is not undone by itself. */
   isDestructive?: boolean;
 };

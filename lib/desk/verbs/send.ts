@@ -4,7 +4,7 @@ import { functionsIn } from '../messages/replay/plan.ts';
 import { type ReplayOptions, type ReplayResult, replayLetters } from '../messages/replay/replay.ts';
 import type { RunHooks, RunOptions } from '../messages/replay/run.ts';
 import { countOf, durationOf } from '../views/amounts.ts';
-import { editPlanView, originalNotes } from '../views/changes.ts';
+import { editPlanView, mergedText, originalNotes } from '../views/changes.ts';
 import { filterOptions } from '../views/filter-options.ts';
 import { canaryView, outcomesText, pausedView, planView, resultView, runSentence } from '../views/plan.ts';
 import { quoted } from '../views/quoted.ts';
@@ -66,11 +66,14 @@ const replayCommand = ({ filter, includeUncertain, reason }: ReplayOptions): str
     .filter(Boolean)
     .join(' ');
 
-type Editing = Omit<EditOptions, keyof RunHooks | 'audit' | 'confirm' | 'onProgress'>;
+type Editing = Omit<EditOptions, keyof RunHooks | 'audit' | 'confirm' | 'onProgress'> & {
+  /** It was agreed to that different values become one. */
+  isMerging?: boolean;
+};
 
 export const edit = async (
   operator: Operator,
-  { isUndecidedContinued, ...given }: Editing & Undecided,
+  { isUndecidedContinued, isMerging = false, ...given }: Editing & Undecided,
 ): Promise<Edited> => {
   const options: EditOptions = {
     ...given,
@@ -81,6 +84,15 @@ export const edit = async (
       const paused = await pausedFunctions(operator.target, plan.functions);
       const view = [...editPlanView(plan), part(...pausedView(paused))];
       operator.show('Difference', view, { difference: plan.difference, plan, paused });
+      if (plan.merged.length > 0 && !isMerging) {
+        const agreed = await operator.ask({
+          text: `${mergedText(plan.merged)}.`,
+          act: `Give ${countOf(plan.letters, 'letter')} the same value`,
+          ownOption: '--same-value',
+          isDestructive: true,
+        });
+        if (agreed === undefined) return false;
+      }
       const answer = await operator.ask({
         hint: `Reason: ${given.reason}`,
         fields: sendingFields(given),

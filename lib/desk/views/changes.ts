@@ -4,7 +4,7 @@ import type { Discarded, DiscardPlan } from '../messages/archive/discard.ts';
 import type { Exported } from '../messages/archive/export.ts';
 import type { Imported, Outdated } from '../messages/archive/import.ts';
 import type { Difference } from '../messages/edit/change.ts';
-import type { Edited, EditPlan } from '../messages/edit/edit.ts';
+import type { Edited, EditPlan, Merged } from '../messages/edit/edit.ts';
 import type { Reindexed } from '../messages/letters/reindex.ts';
 import { countOf, numberOf } from './amounts.ts';
 import { groupTable, matchText, remarksOnLetters } from './letters.ts';
@@ -128,13 +128,14 @@ export const outdatedView = (outdated: readonly Outdated[]): View =>
       ];
 
 /** The effect of an edit on all letters; the first is shown field by field. */
-const editPlanNotes = ({ letters, fields, unchanged, refused, gone }: EditPlan): View => {
+const editPlanNotes = ({ letters, fields, merged, unchanged, refused, gone }: EditPlan): View => {
   const differing = Object.entries(fields).map(([field, count]) => `${plain(field)} in ${numberOf(count)}`);
   return [
     letters > 1 && {
       tone: 'plain',
       text: `This is the first of ${countOf(letters, 'letter')}. Fields that change: ${differing.join(', ')}.`,
     },
+    ...mergedNotes(merged),
     unchanged > 0 && {
       tone: 'plain',
       text: `${countOf(unchanged, 'letter is', 'letters are')} left unchanged.`,
@@ -146,6 +147,19 @@ const editPlanNotes = ({ letters, fields, unchanged, refused, gone }: EditPlan):
     gone > 0 && { tone: 'warn', text: goneText(gone) },
   ];
 };
+
+export const mergedText = (merged: readonly Merged[]): string =>
+  merged
+    .map(
+      ({ field, values, into }) =>
+        `${numberOf(values)} different values of ${plain(field)} become ${into === 1 ? 'one' : numberOf(into)}`,
+    )
+    .join('; ');
+
+const mergedNotes = (merged: readonly Merged[]): View =>
+  merged.length === 0
+    ? []
+    : [{ tone: 'bad', text: `${mergedText(merged)}. If each letter had its own, edit them one by one.` }];
 
 /** The value of a field before or after an edit. */
 const valueText = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');

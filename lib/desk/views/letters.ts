@@ -7,6 +7,7 @@ import {
   replayedOften,
 } from '../../message/failure-kinds.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
+import { shownIds } from '../../runtime/privacy/shown-ids.ts';
 import type { Filter } from '../messages/letters/filter.ts';
 import { type Group, maxWords } from '../messages/letters/groups.ts';
 import type { endedOf, Found, Groups, LetterFacts, Listed } from '../messages/letters/list.ts';
@@ -186,19 +187,32 @@ export const groupTable = (caption: string, groups: readonly PlannedGroup[], emp
 type Acted = { kind: string; error: string; letters?: number };
 
 /** The field of a message that an error names first. */
-const fieldIn = (error: string): string => /(?<![\w.-])data\.[\w.-]*\w(?=[:[])/.exec(error)?.[0] ?? '<field>';
+const fieldIn = (error: string): string | undefined => /(?<![\w.-])data\.[\w.-]*\w(?=[:[])/.exec(error)?.[0];
+
+const isShared = (field: string): boolean => {
+  const name = field.split('.').at(-1) ?? '';
+  return shownIds.has(name) && name !== 'userId';
+};
+
+/** Of many letters, the lists do not know the values: those of a field that is masked, or names the learner, are each learner's own. */
+const isCorrectedTogether = ({ error, letters }: { error: string; letters: number }): boolean => {
+  const field = fieldIn(error);
+  return letters === 1 || (field !== undefined && isShared(field));
+};
+
+const isBodyless = (error: string): boolean => error.startsWith('the body ');
 
 /** A body that cannot be read has no fields to set, and an editor opens one letter at a time. */
 const correction = ({ error, letters }: { error: string; letters: number }, these: string): Block => {
-  if (!error.startsWith('the body '))
+  if (!isBodyless(error) && isCorrectedTogether({ error, letters }))
     return {
-      lead: 'To correct and send',
-      command: `letters edit ${these} --set ${fieldIn(error)}=<value> --reason <why>`,
+      lead: letters === 1 ? 'To correct and send' : 'If one value is right for all, to correct and send',
+      command: `letters edit ${these} --set ${fieldIn(error) ?? '<field>'}=<value> --reason <why>`,
     };
   return letters === 1
     ? { lead: 'To correct it in your editor and send it', command: `letters edit ${these} --reason <why>` }
     : {
-        lead: 'Correct each in your editor, by letters edit <id>. Their ids',
+        lead: 'To correct each by itself, letters edit <id>. Their ids',
         command: `letters list ${these}`,
       };
 };
@@ -222,12 +236,21 @@ export const firstAction = (
     isHarmless: true,
     buttons: [{ text: `Plan a replay of ${count}`, short: 'Plan a replay' }],
   };
-  if (isCorrectedFirst(kind))
+  if (isCorrectedFirst(kind)) {
+    const discard = {
+      lead: 'If the producer sends it again',
+      command: `letters discard ${these} --reason <why>`,
+    };
+    const correct = correction({ error, letters }, these);
+    const isTogether = isCorrectedTogether({ error, letters });
+    const edited = isTogether
+      ? editLink(` ${count}`, which)
+      : { text: 'Choose letters to edit', to: href('/letters', which), short: 'Edit one by one' };
     return [
-      correction({ error, letters }, these),
-      { lead: 'If the producer sends it again', command: `letters discard ${these} --reason <why>` },
-      { links: [editLink(` ${count}`, which), discardLink(` ${count}`, which)] },
+      ...(isTogether || isBodyless(error) ? [correct, discard] : [discard, correct]),
+      { links: [edited, discardLink(` ${count}`, which)] },
     ];
+  }
   return [{ lead: 'To send again', command: `letters replay ${these}` }, replay];
 };
 

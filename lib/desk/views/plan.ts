@@ -96,14 +96,12 @@ const causesToRemove = (groups: readonly PlannedGroup[]): View => {
   if (remedies.size === 0) return [];
   return [
     { tone: 'plain', text: 'Each cause must be gone before you agree:' },
-    ...[...remedies]
-      .slice(0, maxRemedies)
-      .map(
-        ([remedy, each]): Note => ({
-          tone: 'todo',
-          text: `${each.map(({ cause }) => cause).join(', ')}: ${remedy}`,
-        }),
-      ),
+    ...[...remedies].slice(0, maxRemedies).map(
+      ([remedy, each]): Note => ({
+        tone: 'todo',
+        text: `${each.map(({ cause }) => cause).join(', ')}: ${remedy}`,
+      }),
+    ),
     remedies.size > maxRemedies && {
       tone: 'plain',
       text: `… and ${numberOf(remedies.size - maxRemedies)} more`,

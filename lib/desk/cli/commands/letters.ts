@@ -67,6 +67,11 @@ export const addLetters = (program: Command, cli: Cli): void => {
     .option('--set <field=value>', 'set a field instead of opening an editor; can be repeated', collect)
     .option('--unset <field>', 'remove a field; can be repeated', collect)
     .option(
+      '--same-value',
+      'agree that letters with different values of a field get one: --yes does not, as each may have had its own',
+      false,
+    )
+    .option(
       '--include-uncertain',
       'also send letters that are uncertain or outdated: you have checked what the platform holds',
       false,
@@ -194,7 +199,7 @@ Examples:
   sis-relay letters edit 3f0c91aa --reason "too many points" --set data.grade.points=7
   sis-relay letters edit 3f0c91aa --reason typo --unset data.coment --set data.comments="Well done"
   sis-relay letters edit 3f0c91aa --reason "wrong course"        opens $VISUAL or $EDITOR
-  sis-relay letters edit --kind invalid --reason "no points" --set data.grade.points=0
+  sis-relay letters edit --cause 1cf0de3c --reason "wrong role" --set data.roleId=109
 
 An editor shows the whole message, unmasked. The audit log records that.
 A value that is valid JSON (7, true, "7") is read as JSON. Any other value is text.`,

@@ -42,12 +42,22 @@ export type EditPlan = {
   difference: Difference[];
   /** In how many letters each field differs. */
   fields: Record<string, number>;
+  /** Fields of which fewer different values are left: what was each letter's own may be lost. */
+  merged: Merged[];
   /** Letters that the change leaves as they are. */
   unchanged: number;
   /** Letters whose new message their function would not accept. */
   refused: { id: string; problem: string }[];
   /** Letters that have left the queue, or that somebody else has leased. */
   gone: number;
+};
+
+export type Merged = {
+  field: string;
+  /** How many different values the letters hold, of which no value is one. */
+  values: number;
+  /** How many are left. */
+  into: number;
 };
 
 export type Edited = {
@@ -173,10 +183,12 @@ const planEdits = async (target: Target, { options, letters, edits }: Planning):
     functions: [],
     difference: [],
     fields: {},
+    merged: [],
     unchanged: 0,
     refused: [],
     gone: 0,
   };
+  const values = new Map<string, Values>();
   let only: Letter | undefined;
   const editOne = async (letter: Letter): Promise<void> => {
     const made = await validBody(letter, rest, { again: isOnly });
@@ -191,6 +203,10 @@ const planEdits = async (target: Target, { options, letters, edits }: Planning):
       plan.letters += 1;
       if (!plan.functions.includes(letter.function)) plan.functions.push(letter.function);
       for (const { field } of difference) plan.fields[field] = (plan.fields[field] ?? 0) + 1;
+      // Masked values look equal.
+      const whole = differences(letter.body, made.body, { ...options, reveal: true });
+      for (const [at, { before, after }] of whole.entries())
+        addValues(values, difference[at]?.field ?? '', { before, after });
       edits.set(letter.id, { before: letter.body, body: made.body });
     }
   };
@@ -205,8 +221,29 @@ const planEdits = async (target: Target, { options, letters, edits }: Planning):
   });
   // An editor may stay open for long; the letter stays in the queue meanwhile.
   if (only) await editOne(only);
+  plan.merged = mergedOf(values);
   return plan;
 };
+
+type Values = { before: Set<string>; after: Set<string> };
+
+/** What is removed leaves no value that could be wrong. */
+const addValues = (
+  values: Map<string, Values>,
+  field: string,
+  { before, after }: Pick<Difference, 'before' | 'after'>,
+): void => {
+  if (after === undefined) return;
+  const known = values.get(field) ?? { before: new Set(), after: new Set() };
+  known.before.add(JSON.stringify(before) ?? '');
+  known.after.add(JSON.stringify(after));
+  values.set(field, known);
+};
+
+const mergedOf = (values: ReadonlyMap<string, Values>): Merged[] =>
+  [...values].flatMap(([field, { before, after }]) =>
+    before.size > after.size ? { field, values: before.size, into: after.size } : [],
+  );
 
 type Made = { body: string } | { problem: string };
 

@@ -617,6 +617,24 @@ describe.concurrent('before anything is changed', () => {
     );
   });
 
+  test('an edit that makes different values one needs a yes of its own, or its own option', async () => {
+    const { office, stack } = await opened();
+    const bodies = ['8,5', '9,25', '3,0'].map((points) =>
+      eventBody().replace('"points":8.5', `"points":"${points}"`),
+    );
+    await office.park(bodies.map((body) => ({ body, failure: { kind: 'invalid' as const } })));
+    const edit = `letters edit --kind invalid --reason r --wait 1 --set data.grade.points=7 ${stack}`;
+    const told = '3 different values of data.grade.points become one.';
+    const asked = await sisRelay(`${edit} --yes`, { answers: ['n'] });
+    expect(asked.asked).toEqual(['Give 3 letters the same value? [y/N] ']);
+    expect(asked.out.split(told)).toHaveLength(3);
+    const unasked = await sisRelay(`${edit} --yes`);
+    expect(unasked).toMatchObject({ status: 1, err: expect.stringMatching(/Pass\s--same-value/) });
+    expect(await office.take(office.queueOf('grade-push').url)).toEqual([]);
+    await sisRelay(`${edit} --yes --same-value`);
+    expect(await office.take(office.queueOf('grade-push').url)).toHaveLength(3);
+  });
+
   test('an edit that is not valid sends nothing', async () => {
     const { office, stack } = await opened();
     const [id] = await office.park([{}]);

@@ -97,9 +97,19 @@ test('a body without fields is corrected in an editor, which opens one letter', 
     command: 'letters edit --cause 0a1b2c3d --reason <why>',
   });
   expect(first('the body is not JSON', 2)).toMatchObject({ command: 'letters list --cause 0a1b2c3d' });
-  expect(first('data.userId: is missing', 2)).toMatchObject({
-    command: 'letters edit --cause 0a1b2c3d --set data.userId=<value> --reason <why>',
+  expect(first('data.roleId: is missing', 2)).toMatchObject({
+    command: 'letters edit --cause 0a1b2c3d --set data.roleId=<value> --reason <why>',
   });
+});
+
+test('what is each learner’s own is not offered to be set in many letters at once', () => {
+  const first = (error: string, letters: number) =>
+    JSON.stringify(firstAction({ kind: 'invalid', error, letters }, { cause: '0a1b2c3d' }));
+  for (const error of ['data.grade.points: is text', 'data.userId: is missing', 'it is too long']) {
+    expect(first(error, 1)).toContain('letters edit --cause 0a1b2c3d --set ');
+    expect(first(error, 2)).not.toMatch(/--set|\/edit/);
+    expect(first(error, 2)).toContain('letters list --cause 0a1b2c3d');
+  }
 });
 
 test('a plan says what must be done before, once for each remedy, and nothing of what ends by itself', () => {

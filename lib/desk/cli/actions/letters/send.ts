@@ -48,13 +48,14 @@ type GivenEdit = Omit<GivenRun, 'canaryWait'> & {
   reveal: boolean;
   set?: string[];
   unset?: string[];
+  sameValue: boolean;
   limit?: number;
 };
 
 export const edit = async (
   context: CommandContext,
   id: string | undefined,
-  { set = [], unset = [], reason, includeUncertain, reveal, limit, wait, ...given }: GivenEdit,
+  { set = [], unset = [], reason, includeUncertain, reveal, sameValue, limit, wait, ...given }: GivenEdit,
 ): Promise<void> => {
   const { target, terminal, signal } = context;
   const changes = [...set.map(changeFrom), ...unset.map(removalOf)];
@@ -74,6 +75,7 @@ export const edit = async (
     reveal,
     limit,
     isOpened: changes.length === 0,
+    isMerging: sameValue,
     change: async (body, problem) => {
       if (opened && changes.length === 0) return inEditor(body, problem, { ...terminal, edit: opened });
       if (problem !== undefined) throw new RefusedError(problem);

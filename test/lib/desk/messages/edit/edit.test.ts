@@ -175,6 +175,26 @@ describe('many letters at once', () => {
     expect(await office.take(office.deadLetters.url)).toHaveLength(3);
   });
 
+  test('with different values of a field are told to get one', async () => {
+    const office = await offices.open();
+    const withPoints = (points: string) => eventBody().replace('"points":8.5', `"points":"${points}"`);
+    const bodies = ['8,5', '9,25', '3,0', '3,0'].map(withPoints);
+    await office.park(bodies.map((body) => ({ body, failure: { kind: 'invalid' as const } })));
+    const merged = async (change: (body: string) => string) => {
+      const { plan } = await edit(office, '', {
+        filter: {},
+        reveal: false,
+        confirm: async () => false,
+        change: async (body) => change(body),
+      });
+      return plan.merged;
+    };
+    expect(await merged((body) => body.replace(/"points":"[\d,]+"/, '"points":7'))).toEqual([
+      { field: 'data.grade.points', values: 3, into: 1 },
+    ]);
+    expect(await merged((body) => body.replace(/"points":"(\d),(\d+)"/, '"points":$1.$2'))).toEqual([]);
+  });
+
   test('of which one needs a decision are not changed: it is named, with what leaves it out or sends it', async () => {
     const office = await offices.open();
     const [id = ''] = await office.park([{ failure: { kind: 'uncertain' } }, {}, {}]);
