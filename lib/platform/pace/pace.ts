@@ -100,6 +100,6 @@ export const createPace = (options: PaceOptions = {}): Pace => {
       pacer.learn(answer, nowMs());
       serveAll();
     },
-    budget: pacer.budget,
+    budget: () => pacer.budget(),
   };
 };

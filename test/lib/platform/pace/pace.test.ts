@@ -408,3 +408,7 @@ describe('headers', () => {
     expect(Object.values(budgetIn({ [name]: value })).every((each) => each === undefined)).toBe(true);
   });
 });
+
+test('the budget can be asked for through the pace', () => {
+  expect(createPace().budget()).toBeUndefined();
+});
