@@ -30,7 +30,7 @@ export const replay = async (
     confirm: async (plan, connection) => {
       const paused = await pausedFunctions(target, functionsIn(plan));
       const view = [
-        ...planView(plan, connection, paused),
+        ...planView(plan, options.probe ? connection : 'not asked', paused),
         ...(plan.matching === 0 ? await becameOfFilter(operator, options.filter) : []),
       ];
       operator.show('Plan', view, { plan, connection, paused });

@@ -24,7 +24,10 @@ const sum = (groups: Pick<PlannedGroup, 'letters'>[]): number =>
 const planSection = (title: [one: string, many: string], groups: PlannedGroup[], ...notes: View): Block =>
   section(countOf(sum(groups), ...title), groupTable(title[1], groups), ...notes);
 
-const planSections = (plan: Plan, report: ConnectionReport | undefined): View => {
+/** Undefined: nobody knows the platform's address. */
+type Probed<Report = ConnectionReport> = Report | 'not asked' | undefined;
+
+const planSections = (plan: Plan, report: Probed): View => {
   const { send, notChecked, uncertain, unknownSource } = plan;
   const isRightMissing = send.some(({ kind }) => lacksRight(kind));
   const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
@@ -34,7 +37,8 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
       send,
       ...causesToRemove(send),
       isRightMissing &&
-        report?.reachable === true && {
+        typeof report === 'object' &&
+        report.reachable && {
           tone: 'plain',
           text: 'The probe cannot tell whether the missing right is granted; the canary will.',
         },
@@ -54,7 +58,10 @@ const planSections = (plan: Plan, report: ConnectionReport | undefined): View =>
         notChecked,
         {
           tone: 'plain',
-          text: 'A plan of other letters, too, looks at only some of those that may fail again for what they hold or need.',
+          text:
+            report === 'not asked'
+              ? 'A plan without a probe looks for no secrets, and at only some of the messages that were invalid.'
+              : 'A plan of other letters, too, looks at only some of those that may fail again for what they hold or need.',
         },
         { lead: 'To check all of them', command: `letters replay --kind ${kindsIn(notChecked).join(',')}` },
         {
@@ -157,7 +164,9 @@ const decisionNotes = (uncertain: PlannedGroup[]): View =>
     ];
   });
 
-const probeNotes = (report: Pick<ConnectionReport, 'problems'> | undefined): View => {
+const probeNotes = (report: Probed<Pick<ConnectionReport, 'problems'>>): View => {
+  if (report === 'not asked')
+    return [{ tone: 'plain', text: 'The platform was not asked. The canary will show what still fails.' }];
   if (report === undefined)
     return [
       {
@@ -301,11 +310,7 @@ export const pausedView = (paused: readonly PausedFunction[] = []): View =>
   ]);
 
 /** `paused`: the functions among those it would send to that get no messages. */
-export const planView = (
-  plan: Plan,
-  report: ConnectionReport | undefined,
-  paused?: readonly PausedFunction[],
-): View => [
+export const planView = (plan: Plan, report: Probed, paused?: readonly PausedFunction[]): View => [
   { heading: matchText(plan.matching) },
   ...planSections(plan, report),
   part(...pausedView(paused)),

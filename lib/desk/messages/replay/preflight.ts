@@ -16,18 +16,27 @@ import type { Selected, Selection } from '../letters/list.ts';
  */
 export type Preflight = (letter: Selected) => { why: string; todo: string } | 'unchecked' | undefined;
 
-/** Asks the platform for the current user and that user's rights, and Secrets Manager for the existing secrets. Changes nothing. */
+/**
+ * Asks the platform for the current user and that user's rights, and Secrets Manager for the existing secrets. Changes nothing. Without a
+ * probe, it asks neither.
+ */
 export const runPreflight = async (
   target: Target,
   selection: Selection,
+  { probe }: { probe: boolean },
 ): Promise<{ preflight: Preflight; report: ConnectionReport | undefined }> => {
+  const signedByUsers = await functionsSignedByUsers();
+  const needsSecret = ({ record: { kind, function: name, user } }: Selected): boolean =>
+    kind === 'missing-credential' && user !== undefined && signedByUsers.has(name);
+  if (!probe)
+    return {
+      preflight: (letter) => (needsSecret(letter) ? 'unchecked' : unreadable(letter)),
+      report: undefined,
+    };
   const probed = await withConnection(target, async (connection) => {
     const report = await checkConnection(connection);
-    const signedByUsers = await functionsSignedByUsers();
-    const secretOf = ({ record: { kind, function: name, user } }: Selected): string | undefined =>
-      kind === 'missing-credential' && user !== undefined && signedByUsers.has(name)
-        ? `${connection.secretPrefix}/users/${user}`
-        : undefined;
+    const secretOf = (letter: Selected): string | undefined =>
+      needsSecret(letter) ? `${connection.secretPrefix}/users/${letter.record.user}` : undefined;
     const named = selection.letters.map((letter) => secretOf(letter));
     const secrets = [...new Set(named.flatMap((each) => each ?? []))];
     // As they are all that was selected, they are all looked at.

@@ -58,9 +58,8 @@ export const replayLetters = async (
 ): Promise<ReplayResult> => {
   const { signal } = hooks;
   const selection = await selectLetters(target, options, signal);
-  const probed = options.probe ? target : { ...target, platform: async () => undefined };
   const [{ preflight: probe, report }, refused] = await Promise.all([
-    runPreflight(probed, selection),
+    runPreflight(target, selection, options),
     isStillInvalid(target, selection.letters, { ...hooks, atMost: options.lookAtMost ?? maxLooked }),
   ]);
   const preflight: Preflight = (letter) => {

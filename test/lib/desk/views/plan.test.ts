@@ -148,6 +148,14 @@ test('what was not checked has a section of its own, and is in no other number',
   expect(html.replace('Check 320 letters', '')).not.toMatch(/<button[^>]*>[^<]*\d/);
 });
 
+test('a plan without a probe says that nothing was asked, and asks for no address of the platform', () => {
+  const notChecked = [group('missing-credential', 20)];
+  const told = printed(plan({ notChecked, unchecked: 20 }), 'not asked').join('\n');
+  expect(told).toContain('A plan without a probe looks for no secrets');
+  expect(told).toContain('The platform was not asked. The canary will show what still fails.');
+  expect(told).not.toContain('PLATFORM_URL');
+});
+
 test('a function that is paused is told with the letters that would wait, and how it is resumed', () => {
   const paused = { function: 'grade-push', state: 'Disabled', sinceMs: 0, who: 'jane', reason: 'a move' };
   const view = (...more: (typeof paused)[]) =>

@@ -24,14 +24,14 @@ const park = async (name: string, failure: Partial<LetterFailure>, data: object 
   await reindexLetters(office.target(), { signal: never, settleMs: 0 });
 };
 
-const plan = async (settings: Record<string, string> = {}) => {
+const plan = async (settings: Record<string, string> = {}, { probe = true } = {}) => {
   const { plan: made } = await replayLetters(
     office.target({ PLATFORM_CONNECT_TIMEOUT_MS: '500', ...settings }),
     {
       filter: {},
       dryRun: true,
       includeUncertain: false,
-      probe: true,
+      probe,
       canary: 5,
       waitSeconds: 1,
       rate: 5,
@@ -42,6 +42,7 @@ const plan = async (settings: Record<string, string> = {}) => {
   return {
     send: made.send.map(({ function: name, kind, letters }) => [name, kind, letters]),
     notYet: made.notYet.map(({ why, letters }) => [why, letters]),
+    notChecked: made.notChecked.map(({ function: name, kind, letters }) => [name, kind, letters]),
   };
 };
 
@@ -57,7 +58,7 @@ describe('a letter cannot succeed yet', () => {
   test('while the platform does not answer, whatever it failed with', async () => {
     await park('grade-push', { kind: 'unavailable' });
     await park('submission-upload', { kind: 'rejected' });
-    expect(await plan({ PLATFORM_URL: 'http://127.0.0.1:9' })).toEqual({
+    expect(await plan({ PLATFORM_URL: 'http://127.0.0.1:9' })).toMatchObject({
       send: [],
       notYet: [
         ['the platform does not answer', 1],
@@ -71,7 +72,7 @@ describe('a letter cannot succeed yet', () => {
     await park('grade-push', { kind: 'credentials' });
     await park('submission-upload', { kind: 'rejected' });
     await office.controls().key(100, 'another');
-    expect(await plan()).toEqual({
+    expect(await plan()).toMatchObject({
       send: [['submission-upload', 'rejected', 1]],
       notYet: [['the platform refuses the service’s credential', 1]],
     });
@@ -86,6 +87,13 @@ describe('a letter cannot succeed yet', () => {
     expect(await plan()).toEqual({
       send: [['submission-upload', 'missing-credential', 1]],
       notYet: [['their secrets do not exist yet', 1]],
+      notChecked: [],
+    });
+    await park('grade-push', { kind: 'rejected' });
+    expect(await plan({}, { probe: false })).toEqual({
+      send: [['grade-push', 'rejected', 1]],
+      notYet: [],
+      notChecked: [['submission-upload', 'missing-credential', 2]],
     });
   });
 
