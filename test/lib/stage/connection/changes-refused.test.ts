@@ -60,7 +60,8 @@ beforeEach(async () => {
     (text) => written.push(...String(text).trim().split('\n')) > 0,
   );
 });
-afterEach(() => {
+afterEach(async () => {
+  await office.controls().clearAwsFaults();
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
 });
@@ -75,13 +76,17 @@ const checked = async () => {
   return { report, accepted: metric?.CredentialAccepted?.[0] };
 };
 
-/** Sends a grade of a user of its own. */
-const send = async (name = 'grade-push', data: object = {}): Promise<string> => {
+/** The next messages are about another user. */
+const enroll = async (): Promise<void> => {
   users += 1;
   await office.controls().seed({
     users: [{ userId: users, firstName: 'L', lastName: 'L' }],
     enrollments: [{ orgUnitId: 2001, userId: users, roleId: 110 }],
   });
+};
+/** Sends a grade of a user of its own. */
+const send = async (name = 'grade-push', data: object = {}): Promise<string> => {
+  await enroll();
   const body = eventBody(name, { ...(name === 'grade-push' ? { userId: users } : {}), ...data });
   const { sqs, description } = office.stack();
   await sqs.send(new SendMessageCommand({ QueueUrl: description.queues[name], MessageBody: body }));
@@ -166,7 +171,7 @@ describe('a key of the service that is refused for changes, and answered when it
       report: { changes: { refused: 'untried' }, problems: [] },
       accepted: undefined,
     });
-    await send();
+    await enroll();
     await parkLetter();
     expect(await replay(schedule, context)).toMatchObject({ ended: 'done', counts: { sent: 1 } });
     await putIncident({ sinceMs: now, lastMs: now, expires: now / 1000 - 1 });
@@ -189,8 +194,11 @@ describe('a key of the service that is refused for changes, and answered when it
     });
     users += 1;
     await parkLetter();
-    expect(await replay(schedule, context)).toMatchObject({ ended: 'declined' });
-    await fetch(`${office.stack().description.dynamodb}/_local/faults`, { method: 'DELETE' });
+    // What people on call are told cannot be read, either, and that counts as an error.
+    await expect(replay(schedule, context)).rejects.toThrow('a local fault');
+    expect(JSON.parse((await typed(`letters list --json --stack ${office.file}`)).out).letters).toHaveLength(
+      1,
+    );
   });
 
   test('is as well as reading tells where the functions have no ledger', async () => {
