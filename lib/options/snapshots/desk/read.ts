@@ -13,21 +13,13 @@ import {
   acceptedKeyOf,
   type Counts,
   changesKey,
-  recordKey,
   recordsPrefix,
   reportKey,
   type SnapshotRecord,
-  snapshotRecord,
 } from '../state/record.ts';
-import type { Unaccepted } from '../state/unaccepted.ts';
-import { type Feed, type QuietFeed, quietFeedsOf, readFeeds } from './feeds.ts';
-import {
-  listUnacceptedIn,
-  type ReadRunning,
-  type UnacceptedFiles,
-  unacceptedFilesOf,
-  type WaitingFile,
-} from './unaccepted.ts';
+import { readFeeds } from './feeds.ts';
+import { type ListOptions, recordIn, recordsIn } from './open.ts';
+import { listUnacceptedIn, unacceptedFilesOf, type WaitingFile } from './unaccepted.ts';
 
 export type SnapshotList = {
   /** Newest first. */
@@ -61,23 +53,10 @@ export type ShownSnapshot = ProposedSnapshot & {
   report: string | undefined;
 };
 
-/** Undefined if it has no record, or one of an unknown version. */
-const recordIn = async ({ textIfAny }: ReviewBucket, id: string): Promise<SnapshotRecord | undefined> =>
-  snapshotRecord.safeParse(jsonIn((await textIfAny(recordKey(id))) ?? '')).data;
-
 /** The snapshot with which a file of this key is compared. */
 const acceptedIn = async ({ textIfAny }: ReviewBucket, feed: string): Promise<string | undefined> => {
   const { id } = Object(jsonIn((await textIfAny(acceptedKeyOf(feed))) ?? '') ?? {}) as { id?: unknown };
   return typeof id === 'string' ? id : undefined;
-};
-
-type ListOptions = { limit: number; signal: AbortSignal };
-
-/** The newest records, and the number of all. */
-const recordsIn = async (bucket: ReviewBucket, { limit, signal }: ListOptions) => {
-  const ids = await bucket.idsIn('', { prefix: recordsPrefix, signal });
-  const read = await Promise.all(ids.slice(0, limit).map((id) => recordIn(bucket, id)));
-  return { snapshots: read.flatMap((record) => record ?? []), all: ids.length };
 };
 
 /** @throws if the bucket cannot be read. */
@@ -91,42 +70,6 @@ export const listSnapshots = async (target: Target, options: ListOptions): Promi
   const tables = feeds.flatMap(({ name, id }) => (name === zipFeed ? [] : [[name, id]]));
   const accepted = feeds.find(({ name }) => name === zipFeed)?.id;
   return { snapshots, accepted, acceptedTables: Object.fromEntries(tables), all, waiting };
-};
-
-/** What operators may have to do about imports. */
-export type OpenSnapshots = UnacceptedFiles & {
-  /** Those that wait for a person or are being imported, oldest first. */
-  snapshots: SnapshotRecord[];
-  quietFeeds: QuietFeed[];
-};
-
-export const openSnapshots = async (target: Target, signal: AbortSignal): Promise<OpenSnapshots> =>
-  (await readOpen(target, signal)).open;
-
-/** The same, with what it was read from. */
-export const readOpen = async (
-  target: Target,
-  signal: AbortSignal,
-  readRunning?: ReadRunning,
-): Promise<{ open: OpenSnapshots; feeds: Feed[]; put: Unaccepted[] }> => {
-  const bucket = await reviewBucketOf(target);
-  const [{ snapshots }, put, feeds] = await Promise.all([
-    recordsIn(bucket, { limit: 10, signal }),
-    listUnacceptedIn(bucket, signal),
-    readFeeds(bucket, signal),
-  ]);
-  const [files, quietFeeds] = await Promise.all([
-    unacceptedFilesOf(put, target, readRunning),
-    quietFeedsOf(feeds, put, bucket),
-  ]);
-  const open = snapshots.filter(
-    ({ id, state, decided }) =>
-      (state === 'comparing' ||
-        state === 'sending' ||
-        (state === 'waiting-for-approval' && decided === undefined)) &&
-      !files.troubled.some((each) => each.id === id),
-  );
-  return { open: { ...files, quietFeeds, snapshots: open.reverse() }, feeds, put };
 };
 
 /** @param given an id, or its beginning. @throws RefusedError if none or more than one matches. */

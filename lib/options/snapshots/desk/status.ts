@@ -4,8 +4,8 @@ import { type Block, section, stepOf, text, type View } from '../../../desk/view
 import type { StatusPart } from '../../../option.ts';
 import type { PassedName } from '../state/passed-names.ts';
 import type { QuietFeed } from './feeds.ts';
+import { type OpenSnapshots, openSnapshots } from './open.ts';
 import { listPassed } from './passed.ts';
-import { type OpenSnapshots, openSnapshots } from './read.ts';
 import type { WaitingFile } from './unaccepted.ts';
 import { passedNotes } from './views/passed.ts';
 import { openSnapshotText, quietFeedsView, troubledImportView, waitingFileText } from './views/snapshots.ts';

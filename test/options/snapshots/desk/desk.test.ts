@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decideSnapshot } from '../../../../lib/options/snapshots/desk/decide.ts';
 import { readOnCall } from '../../../../lib/options/snapshots/desk/on-call.ts';
-import { listSnapshots, openSnapshots, showSnapshot } from '../../../../lib/options/snapshots/desk/read.ts';
+import { openSnapshots } from '../../../../lib/options/snapshots/desk/open.ts';
+import { listSnapshots, showSnapshot } from '../../../../lib/options/snapshots/desk/read.ts';
 import {
   acceptedKey,
   recordKey,

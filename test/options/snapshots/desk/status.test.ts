@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
-import type { OpenSnapshots } from '../../../../lib/options/snapshots/desk/read.ts';
+import type { OpenSnapshots } from '../../../../lib/options/snapshots/desk/open.ts';
 import { snapshotStatus } from '../../../../lib/options/snapshots/desk/status.ts';
 import { quietTerminal } from '../../../lib/desk/cli/typed.ts';
 import { recordOf } from './waiting-import.ts';

@@ -1,0 +1,59 @@
+import { type ReviewBucket, reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import { jsonIn } from '../../../message/json.ts';
+import type { Target } from '../../../stage/target.ts';
+import { recordKey, recordsPrefix, type SnapshotRecord, snapshotRecord } from '../state/record.ts';
+import type { Unaccepted } from '../state/unaccepted.ts';
+import { type Feed, type QuietFeed, quietFeedsOf, readFeeds } from './feeds.ts';
+import { listUnacceptedIn, type ReadRunning, type UnacceptedFiles, unacceptedFilesOf } from './unaccepted.ts';
+
+/** Undefined if it has no record, or one of an unknown version. */
+export const recordIn = async (
+  { textIfAny }: ReviewBucket,
+  id: string,
+): Promise<SnapshotRecord | undefined> =>
+  snapshotRecord.safeParse(jsonIn((await textIfAny(recordKey(id))) ?? '')).data;
+
+export type ListOptions = { limit: number; signal: AbortSignal };
+
+/** The newest records, and the number of all. */
+export const recordsIn = async (bucket: ReviewBucket, { limit, signal }: ListOptions) => {
+  const ids = await bucket.idsIn('', { prefix: recordsPrefix, signal });
+  const read = await Promise.all(ids.slice(0, limit).map((id) => recordIn(bucket, id)));
+  return { snapshots: read.flatMap((record) => record ?? []), all: ids.length };
+};
+
+/** What operators may have to do about imports. */
+export type OpenSnapshots = UnacceptedFiles & {
+  /** Those that wait for a person or are being imported, oldest first. */
+  snapshots: SnapshotRecord[];
+  quietFeeds: QuietFeed[];
+};
+
+export const openSnapshots = async (target: Target, signal: AbortSignal): Promise<OpenSnapshots> =>
+  (await readOpen(target, signal)).open;
+
+/** The same, with what it was read from. */
+export const readOpen = async (
+  target: Target,
+  signal: AbortSignal,
+  readRunning?: ReadRunning,
+): Promise<{ open: OpenSnapshots; feeds: Feed[]; put: Unaccepted[] }> => {
+  const bucket = await reviewBucketOf(target);
+  const [{ snapshots }, put, feeds] = await Promise.all([
+    recordsIn(bucket, { limit: 10, signal }),
+    listUnacceptedIn(bucket, signal),
+    readFeeds(bucket, signal),
+  ]);
+  const [files, quietFeeds] = await Promise.all([
+    unacceptedFilesOf(put, target, readRunning),
+    quietFeedsOf(feeds, put, bucket),
+  ]);
+  const open = snapshots.filter(
+    ({ id, state, decided }) =>
+      (state === 'comparing' ||
+        state === 'sending' ||
+        (state === 'waiting-for-approval' && decided === undefined)) &&
+      !files.troubled.some((each) => each.id === id),
+  );
+  return { open: { ...files, quietFeeds, snapshots: open.reverse() }, feeds, put };
+};
