@@ -35,7 +35,7 @@ import {
 } from '../../../lib/options/snapshots/state/record.ts';
 import { unacceptedPrefix } from '../../../lib/options/snapshots/state/unaccepted.ts';
 import { createQuickDynamoDb } from '../../../lib/runtime/aws/dynamodb-quick.ts';
-import { once } from '../../../lib/runtime/aws/once.ts';
+import { memoize } from '../../../lib/runtime/aws/once.ts';
 import { isVerb, policyIds, type Role, roleOf, roles, type Verb } from '../../../lib/stage/roles.ts';
 import { readStack } from '../../../lib/stage/stack-outputs.ts';
 import { targetFrom } from '../../../lib/stage/target.ts';
@@ -131,7 +131,7 @@ const isToAQueue = (grant: string): boolean =>
   );
 
 /** What they do otherwise comes after it: also if these tests are left out. */
-const doOnce = once(async () => {
+const doOnce = memoize(async () => {
   for (const name of queuedOf(all)) {
     const { ends } = await deployed.send(name, await exampleWithFiles(name));
     expect(await ends(), name).toMatchObject({ outcome: 'done' });
