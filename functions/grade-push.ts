@@ -54,15 +54,15 @@ const checkMaximum = async (
   const maximumIn = (all: readonly GradeObject[]) => all.find(({ Id }) => Id === gradeObjectId)?.MaxPoints;
   const maximum = maximumIn(await gradeObjects(orgUnitId, (all) => maximumIn(all) === outOf));
   if (maximum === outOf) return;
-  const told = safe`The points are out of ${outOf}, but the platform shows`;
+  const outOfProblem = safe`The points are out of ${outOf}, but the platform shows`;
   if (typeof maximum !== 'number')
-    throw new MessageFailure('rejected', safe`${told} no maximum for grade object ${gradeObjectId}`, {
+    throw new MessageFailure('rejected', safe`${outOfProblem} no maximum for grade object ${gradeObjectId}`, {
       remedy:
         'Give the grade object a maximum on the platform, or correct data.gradeObjectId, or leave data.grade.outOf out. Then replay.',
     });
   throw new MessageFailure(
     'unknown-id',
-    safe`${told} the maximum ${maximum} for grade object ${gradeObjectId}. Nothing is sent until it has the maximum ${outOf}`,
+    safe`${outOfProblem} the maximum ${maximum} for grade object ${gradeObjectId}. Nothing is sent until it has the maximum ${outOf}`,
     {
       remedy: `If ${outOf} is right, find the message that was to set it (\`sis-relay letters list --function grade-object-update --org-unit ${orgUnitId}\`, \`sis-relay waiting list --function grade-object-update\`) and have it done, or set the maximum on the platform. If ${maximum} is right, correct data.grade.points and data.grade.outOf (\`sis-relay letters edit\`).`,
     },

@@ -155,8 +155,8 @@ export const idsIn = (text: string): number[] => (text === '' ? [] : text.split(
 
 /** Parses `1,2,3,4,5,+59995`, of which the last is the number of further ids, and the whole list that 1.0.0 wrote. */
 export const meaningIn = (text: string): Pick<Entry, 'ids' | 'more'> => {
-  const [listed = '', told] = text.split(',+');
+  const [listed = '', listedMore] = text.split(',+');
   const ids = idsIn(listed);
-  const more = Number(told ?? 0) + Math.max(0, ids.length - maxIds);
+  const more = Number(listedMore ?? 0) + Math.max(0, ids.length - maxIds);
   return { ids: ids.slice(0, maxIds), ...(more > 0 && { more }) };
 };

@@ -45,8 +45,8 @@ export const unwrapped = (json: unknown): Unwrapped => {
 /** The event's JSON; undefined if the text is no JSON, or holds no event. */
 export const eventIn = (body: string): unknown => {
   const read = readMessageJson(body);
-  const held = 'json' in read ? unwrapped(read.json) : read;
-  return 'event' in held ? held.event : undefined;
+  const unwrappedEvent = 'json' in read ? unwrapped(read.json) : read;
+  return 'event' in unwrappedEvent ? unwrappedEvent.event : undefined;
 };
 
 type Fields = Record<string, unknown>;

@@ -136,8 +136,8 @@ const placeOfFlaw = (text: string): SafeText => {
 
 /** `JSON.parse` gives no position for some flaws: they are in the shortest prefix that no JSON text could have. */
 const flawAt = (text: string): number => {
-  const told = firstFlaw(text);
-  if (told !== 'unknown') return told;
+  const flaw = firstFlaw(text);
+  if (flaw !== 'unknown') return flaw;
   let [sound, flawed] = [0, text.length];
   while (flawed - sound > 1) {
     const length = Math.floor((sound + flawed) / 2);

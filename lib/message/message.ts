@@ -115,10 +115,12 @@ export class FileNotice extends MessageFailure {
 export const draftOf = <Data>(body: string, integration: Kind<Data>, nowMs: number): Draft<Data> => {
   const read = readMessageJson(body);
   if ('problem' in read) throw new InvalidMessage([{ problem: safe`the body ${read.problem}` }]);
-  const held = unwrapped(read.json);
-  if ('problem' in held) throw new InvalidMessage([{ problem: safe`the body ${held.problem}` }]);
-  if (!('event' in held)) throw new FileNotice('objects' in held ? held.objects : []);
-  const { event } = held;
+  const unwrappedEvent = unwrapped(read.json);
+  if ('problem' in unwrappedEvent)
+    throw new InvalidMessage([{ problem: safe`the body ${unwrappedEvent.problem}` }]);
+  if (!('event' in unwrappedEvent))
+    throw new FileNotice('objects' in unwrappedEvent ? unwrappedEvent.objects : []);
+  const { event } = unwrappedEvent;
   const { data } = (event ?? {}) as { data?: object };
   const { sisIds, problems } = sisIdsIn(data);
   if (problems.length > 0)
@@ -187,8 +189,8 @@ export const eventIdIn = (body: string): string | undefined => {
     const isReadable = read.flaw === 'too deep' || read.flaw === 'too many';
     return isReadable ? shownId.safeParse(topTextIn(body, 'id')).data : undefined;
   }
-  const held = unwrapped(read.json);
-  return 'event' in held ? identified.safeParse(held.event).data?.id : undefined;
+  const unwrappedEvent = unwrapped(read.json);
+  return 'event' in unwrappedEvent ? identified.safeParse(unwrappedEvent.event).data?.id : undefined;
 };
 
 /** Only its input shows whether an issue is about a missing field or a wrong one. */
@@ -203,10 +205,10 @@ const problemsOf = ({ issues }: z.ZodError, sisIds: readonly SisId[]): MessagePr
   };
   // If the message is of another kind, problems of its data mean nothing.
   const isOfAnother = issues.some(({ path, input }) => path[0] === 'type' && input !== undefined);
-  const told = isOfAnother ? issues.filter(({ path }) => path[0] !== 'data') : issues;
+  const ownIssues = isOfAnother ? issues.filter(({ path }) => path[0] !== 'data') : issues;
   const problems: MessageProblem[] = [];
   let count = 0;
-  for (const issue of told) {
+  for (const issue of ownIssues) {
     const keys = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [key]) : [[]];
     count += keys.length;
     // Problems that are not reported are not built either.

@@ -121,14 +121,14 @@ const change = async (target: Target, request: PauseRequest, verb: Verb): Promis
     found.map(async ({ name, mapping, record }): Promise<PauseChange> => {
       const was = mapping.state;
       // If somebody ended a pause on AWS, an old record may be left.
-      const told = isPause && (record === undefined || was === 'Enabled') ? made : record;
+      const pauseRecord = isPause && (record === undefined || was === 'Enabled') ? made : record;
       // Written before the change and removed after it: a paused function always has a record of who paused it and why.
-      if (isPause && told === made) await writeRecord(target, name, made);
+      if (isPause && pauseRecord === made) await writeRecord(target, name, made);
       const look = () => mappingOf(mappings, name, target);
       const { state } = await brought(mapping, { look, mappings, wanted: verb.wanted, signal, patienceMs });
       const done = state === verb.wanted;
       if (!isPause && done && record) await writeRecord(target, name, undefined);
-      return { function: name, was, state, done, ...told };
+      return { function: name, was, state, done, ...pauseRecord };
     }),
   );
   const done = changes.filter((each) => each.done && others.includes(each.function)).length;

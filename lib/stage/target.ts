@@ -206,11 +206,11 @@ const targetOnAws = (options: TargetOptions) => {
     bucket: async () => options.bucket ?? settings.SIS_RELAY_BUCKET ?? (await outputs()).FilesBucket,
     platform: async () => {
       const { PLATFORM_URL: url, SECRET_PREFIX: secrets } = settings;
-      const told = url === undefined ? await outputs() : {};
-      const PLATFORM_URL = url ?? told.PlatformUrl;
+      const stackOutputs = url === undefined ? await outputs() : {};
+      const PLATFORM_URL = url ?? stackOutputs.PlatformUrl;
       if (PLATFORM_URL === undefined) return undefined;
-      const SECRET_PREFIX = secrets ?? told.SecretPrefix ?? pathOfStage(prefix);
-      const { PlatformLpVersion: lp, PlatformLeVersion: le } = told;
+      const SECRET_PREFIX = secrets ?? stackOutputs.SecretPrefix ?? pathOfStage(prefix);
+      const { PlatformLpVersion: lp, PlatformLeVersion: le } = stackOutputs;
       // What another stage is called with may be in the environment.
       const versions = { ...(lp && { PLATFORM_LP_VERSION: lp }), ...(le && { PLATFORM_LE_VERSION: le }) };
       return { ...given(), ...versions, PLATFORM_URL, SECRET_PREFIX };

@@ -13,7 +13,7 @@ import { entryOf, fieldsOf } from './ledger-entry.ts';
 import { failures, noRoom } from './reasons.ts';
 import type { Limits, Services } from './services.ts';
 import { SisIdLookUp } from './sis-id-look-up.ts';
-import { type Delivery, priorityOf, wholeOf } from './sqs-delivery.ts';
+import { type Delivery, priorityOf, storedAtOf } from './sqs-delivery.ts';
 import { StaleReadError } from './stale-read.ts';
 import { wasDone, writtenRefusal } from './verify-attempt.ts';
 import { type Decision, type Result, waitOrPark } from './wait-or-park.ts';
@@ -59,7 +59,7 @@ export const attempt = async <Data>(
   let task: Task<Data> | undefined;
   let result: Result;
   try {
-    if (wholeOf(record, integration.name) !== undefined) throw failures.pointsElsewhere;
+    if (storedAtOf(record, integration.name) !== undefined) throw failures.pointsElsewhere;
     draft = draftOf(record.body, integration, delivery.startedMs);
     const priority = priorityOf(record, delivery, integration.priority);
     const { sentMs } = delivery;

@@ -118,7 +118,7 @@ const listReader = (start: Start, limits: Limits): Reader => {
   let depth = 0;
   let string: 'no' | 'yes' | 'escaped' = 'no';
   let isOver = false;
-  let isTold = false;
+  let isReported = false;
 
   const ends = (code: number): boolean => {
     if (string !== 'no') {
@@ -142,8 +142,8 @@ const listReader = (start: Start, limits: Limits): Reader => {
       let begins = 0;
       for (let at = 0; at < piece.length; at += 1) {
         const code = piece[at] ?? 0;
-        if (isOver && !isSpace(code) && !isTold) {
-          isTold = true;
+        if (isOver && !isSpace(code) && !isReported) {
+          isReported = true;
           yield { line, end: byte + at, nextLine: line, problem: safe`comes after the end of the list` };
         }
         if (!isSpace(code)) first ??= line;

@@ -97,9 +97,9 @@ export const createFanOut = (options: FanOutOptions): FanOut => {
 
   return async (objects, { record, signal, untilMs }) => {
     for (const object of objects) checkPlace(object, options);
-    const { [placeAttribute]: told, ...given } = attributesOf(record);
+    const { [placeAttribute]: placeAttributeValue, ...given } = attributesOf(record);
     const { history: _, ...attributes } = carriedOf(given);
-    const place = placeSchema.safeParse(jsonIn(told?.StringValue ?? '')).data;
+    const place = placeSchema.safeParse(jsonIn(placeAttributeValue?.StringValue ?? '')).data;
     const from = place && place.file < objects.length ? place : begun;
     let sent = 0;
     let flaws: Flaws = from;
@@ -204,9 +204,9 @@ const messageIn = (bytes: Uint8Array, attributes: Record<string, MessageAttribut
   const problem = sqsProblem({ body, attributes }, maxMessageBytes);
   if (problem !== undefined) return { problem };
   const read = readJson(body);
-  const held = 'json' in read ? unwrapped(read.json) : undefined;
+  const unwrappedEvent = 'json' in read ? unwrapped(read.json) : undefined;
   // A notice that names its own file would loop for ever.
-  if (held && 'objects' in held) return { problem: safe`is itself a notice of a file` };
+  if (unwrappedEvent && 'objects' in unwrappedEvent) return { problem: safe`is itself a notice of a file` };
   const isEvent = 'json' in read && typeof read.json === 'object' && read.json !== null;
   return { message: { body, attributes }, isEvent };
 };

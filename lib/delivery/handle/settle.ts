@@ -10,7 +10,7 @@ import { deskNoteOf } from './desk-note.ts';
 import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-entry.ts';
 import { report } from './report.ts';
-import { attributesOf, deliveryOf, wholeOf } from './sqs-delivery.ts';
+import { attributesOf, deliveryOf, storedAtOf } from './sqs-delivery.ts';
 import { afterUnwrittenLetter, type Decision, waitOrPark } from './wait-or-park.ts';
 
 /**
@@ -117,7 +117,7 @@ const letterFor = (
       ? failure.remedy
       : `Rotate the secret that the message contained (${fields.join(', ')}). The queue held it in clear text; this letter does not. Have the producer send the message again without it, or edit and replay this letter.`;
   const remedy = isWithheld ? withheldRemedy : remedyIfMasked;
-  const storedAt = wholeOf(record, name);
+  const storedAt = storedAtOf(record, name);
   return {
     body,
     ...(storedAt !== undefined && { storedAt }),

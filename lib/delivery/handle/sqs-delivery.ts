@@ -40,7 +40,7 @@ const isRedriven = ({ messageAttributes }: SQSRecord): boolean =>
  * Where the whole message lies if the letter only points to it: the letter's body is not the message, and must not become a letter
  * that points nowhere. No function may read there. Only its own part of the bucket counts, as a producer could set the attribute.
  */
-export const wholeOf = (record: SQSRecord, functionName: string): string | undefined => {
+export const storedAtOf = (record: SQSRecord, functionName: string): string | undefined => {
   const storedAt = record.messageAttributes?.whole?.stringValue ?? '';
   const isOurs = storedAt === notStored || storedAt.includes(`/letters/${functionName}/`);
   return isRedriven(record) && isOurs ? storedAt : undefined;

@@ -110,10 +110,10 @@ export const recordIn = (
   shared: (text: string) => string = (text) => text,
 ): DeskRecord | undefined => {
   if (Number(item.expires?.N) * 1000 <= nowMs) return undefined;
-  const often = (told: AttributeValue | undefined): string | undefined =>
-    told?.S === undefined ? undefined : shared(told.S);
-  const number = (told: AttributeValue | undefined): number | undefined =>
-    told?.N === undefined ? undefined : Number(told.N);
+  const often = (value: AttributeValue | undefined): string | undefined =>
+    value?.S === undefined ? undefined : shared(value.S);
+  const number = (value: AttributeValue | undefined): number | undefined =>
+    value?.N === undefined ? undefined : Number(value.N);
   const [message, state] = [item.message?.S, item.state?.S];
   if (message === undefined || !states.includes(state as State)) return undefined;
   const waits: Wait[] = [];

@@ -40,12 +40,12 @@ export type SubjectFilter = { user?: string | undefined; orgUnit?: string | unde
 
 export const isAbout = (
   { user, orgUnit }: SubjectFilter,
-  told: SubjectFilter & Partial<Pick<Subject, 'named'>>,
+  subject: SubjectFilter & Partial<Pick<Subject, 'named'>>,
 ): boolean => {
-  const named = told.named?.split(between) ?? [];
+  const named = subject.named?.split(between) ?? [];
   const has = (wanted: string | undefined, id: string | undefined): boolean =>
     wanted === undefined || wanted === id || named.includes(wanted);
-  return has(user, told.user) && has(orgUnit, told.orgUnit);
+  return has(user, subject.user) && has(orgUnit, subject.orgUnit);
 };
 
 /** In the order in which the platform's ids are shown: user, course, thing. */

@@ -125,11 +125,11 @@ const toldError = async (error: unknown, command: Command, terminal: Terminal): 
     import('./print/table.ts'),
     import('./command-context.ts'),
   ]);
-  const told = asTyped(
+  const sentence = asTyped(
     errorSentence(error, command.optsWithGlobals(), roleFor(command)),
     terminalFor(command, terminal),
   );
-  return `${told
+  return `${sentence
     .split('\n')
     .flatMap((line) => wrapped(line, terminal.width))
     .join('\n')}\n`;

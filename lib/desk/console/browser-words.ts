@@ -25,10 +25,10 @@ const sentences: readonly [said: RegExp, inBrowser: string][] = [
 
 /** A sentence of the command, in the words of the browser: it names no option. */
 export const inBrowserWords = (sentence: string): string => {
-  const told = sentences.reduce((text, [said, words]) => text.replace(said, words), sentence);
-  return told
-    .replace(/\b(P|p)ass --([a-z-]+)/g, (whole, first: string, name: string) =>
-      fields[name] === undefined ? whole : `${first === 'P' ? 'Use' : 'use'} ${fields[name]}`,
+  const replaced = sentences.reduce((text, [said, words]) => text.replace(said, words), sentence);
+  return replaced
+    .replace(/\b(P|p)ass --([a-z-]+)/g, (match, first: string, name: string) =>
+      fields[name] === undefined ? match : `${first === 'P' ? 'Use' : 'use'} ${fields[name]}`,
     )
-    .replace(/--([a-z-]+)/g, (whole, name: string) => fields[name] ?? whole);
+    .replace(/--([a-z-]+)/g, (match, name: string) => fields[name] ?? match);
 };

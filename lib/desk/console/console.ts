@@ -62,9 +62,9 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   // The location of a defect in the code goes to the terminal only: people show pages to others.
   const sentence = (error: unknown): string => {
     const whole = options.sentence(error);
-    const told = whole.replace(/(?<!\s)\s{4,}at .*/s, '');
-    if (told !== whole) options.say(whole);
-    return inBrowserWords(told);
+    const withoutStack = whole.replace(/(?<!\s)\s{4,}at .*/s, '');
+    if (withoutStack !== whole) options.say(whole);
+    return inBrowserWords(withoutStack);
   };
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
@@ -73,10 +73,10 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   // Until IAM has answered, every form is offered: IAM refuses what the caller may not do.
   const roles = new Set<Role>(allRoles);
   const asked = readOnly ? undefined : rolesOf(target);
-  const told = asked?.then((found) => {
+  const rolesFound = asked?.then((found) => {
     for (const each of allRoles) if (!found.has(each)) roles.delete(each);
   });
-  const rolesKnown = Promise.race([told, setTimeout(longestAskMs, undefined, { ref: false })]);
+  const rolesKnown = Promise.race([rolesFound, setTimeout(longestAskMs, undefined, { ref: false })]);
   const { servers, port } = await listening(options.port);
   // Security: a random host name gives each console its own origin, so that data which an earlier server on this port left in the browser
   // do not apply. The name is secret, because browsers send the cookie to other ports of the same host.

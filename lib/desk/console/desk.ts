@@ -146,13 +146,17 @@ export const addLive = (
     return stream(context, async (out) => {
       // Written at once: browsers repeat a request whose answer has not begun.
       await out.write('\n');
-      let isEndTold = false;
-      for (let told: number | undefined; !out.aborted; await out.sleep(told === -1 ? troubleMs : restMs)) {
-        if (signal.aborted && !isEndTold) await out.write('end\n');
-        isEndTold = signal.aborted;
+      let isEndSent = false;
+      for (
+        let sentVersion: number | undefined;
+        !out.aborted;
+        await out.sleep(sentVersion === -1 ? troubleMs : restMs)
+      ) {
+        if (signal.aborted && !isEndSent) await out.write('end\n');
+        isEndSent = signal.aborted;
         const { version } = await look(context).catch(() => ({ version: -1 }));
-        if (told !== undefined && told !== version) await out.write('\n');
-        told = version;
+        if (sentVersion !== undefined && sentVersion !== version) await out.write('\n');
+        sentVersion = version;
       }
     });
   });

@@ -135,7 +135,7 @@ export const statusOf = async <Part extends OptionFacts = never>(
     deployed,
     queues: queues.flat(),
     paused,
-    atWork: atWork?.map(({ meant: _, did: __, ...told }) => told),
+    atWork: atWork?.map(({ meant: _, did: __, ...command }) => command),
     expected,
     options: ofOptions,
     connection,
@@ -196,14 +196,14 @@ const sameWindowMs = 5_000;
 
 /** The probe reads what is left now. Only a function that called all the while knows the whole budget. */
 const windowOf = (connection: ConnectionReport | undefined, uses: PaceUse[] = []): PaceStatus['window'] => {
-  const told = uses.flatMap(({ budgets }) => budgets);
-  const endsMs = Math.max(...told.map((each) => each.endsMs));
-  const latest = told.filter((each) => each.endsMs > endsMs - sameWindowMs);
+  const budgets = uses.flatMap(({ budgets }) => budgets);
+  const endsMs = Math.max(...budgets.map((each) => each.endsMs));
+  const latest = budgets.filter((each) => each.endsMs > endsMs - sameWindowMs);
   const remaining = Math.min(...latest.map((each) => each.remaining));
   const now = connection?.budget ?? (endsMs > Date.now() ? { remaining, endsMs } : undefined);
   if (now === undefined) {
     const isAnswered = connection?.reachable === true || uses.some(({ calls }) => calls.length > 0);
-    return isAnswered && told.length === 0 ? 'none' : undefined;
+    return isAnswered && budgets.length === 0 ? 'none' : undefined;
   }
   if (latest.length === 0) return { ...now, budget: undefined, used: undefined };
   const budget = Math.max(now.remaining, ...latest.map((each) => each.budget));

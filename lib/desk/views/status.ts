@@ -230,14 +230,14 @@ const waitingTexts = ({
   waiting,
 }: Pick<Status, 'queues' | 'connection' | 'waiting'>): string[] => {
   const count = queues.reduce((sum, { inFlight, delayed }) => sum + inFlight + delayed, 0);
-  const told = waiting.reduce((sum, { messages, due, unknown }) => sum + messages - due - unknown, 0);
+  const waitingNow = waiting.reduce((sum, { messages, due, unknown }) => sum + messages - due - unknown, 0);
   const why =
     connection === undefined
       ? 'The cause is not known, because the platform was not asked.'
       : connection.waitingFor
         ? `They wait (${connection.waitingFor.kind}): ${plain(connection.waitingFor.why)}.`
         : 'A probe of the platform found no cause: they are being handled, or are tried again within 30 minutes. If single calls are refused, the log of the function shows why.';
-  const others = Math.max(0, count - told);
+  const others = Math.max(0, count - waitingNow);
   const flying = `${countOf(count, 'message is', 'messages are')} in flight.`;
   if (waiting.length === 0) return count === 0 ? ['Nothing waits.'] : [`${flying} ${why}`];
   return [
@@ -472,11 +472,11 @@ const maxCauses = 3;
 /** The smaller causes, which are told elsewhere. */
 const otherCausesView = (groups: readonly Group[]): View => {
   if (groups.length === 0) return [];
-  const told = `${countOf(groups.length, 'more cause', 'more causes')} of ${countOf(lettersOf(groups), 'letter')}`;
+  const moreCauses = `${countOf(groups.length, 'more cause', 'more causes')} of ${countOf(lettersOf(groups), 'letter')}`;
   return [
-    text(`And ${told}.`),
+    text(`And ${moreCauses}.`),
     { lead: 'All causes, and what to do', command: 'letters groups' },
-    { links: [{ text: `See ${told}`, to: '/causes' }] },
+    { links: [{ text: `See ${moreCauses}`, to: '/causes' }] },
   ];
 };
 
@@ -540,8 +540,8 @@ export const blockedView = (
   return [...new Set([...found.keys(), ...blocked.keys()])].flatMap((key): View => {
     const groups = blocked.get(key) ?? [];
     const [group] = groups;
-    const told = found.get(key)?.map(({ what }) => what) ?? [group?.error ?? ''];
-    const what = plain(told.join('; ').replace(/\.$/, ''));
+    const texts = found.get(key)?.map(({ what }) => what) ?? [group?.error ?? ''];
+    const what = plain(texts.join('; ').replace(/\.$/, ''));
     // A probe that still meets it knows better.
     const mendedMs = groups.every((each) => each.mendedMs !== undefined) ? group?.mendedMs : undefined;
     if (mendedMs !== undefined && !found.has(key)) return [mendedView(groups, mendedMs)];

@@ -33,7 +33,7 @@ export const ask = async (
     checkAddress(url.hostname, rules);
     const {
       statusCode,
-      headers: told,
+      headers: answerHeaders,
       body,
     } = await client.request({
       method,
@@ -46,7 +46,7 @@ export const ask = async (
         safe`${name} answered with a redirect (${statusCode}), which sis-relay does not follow`,
         addressRemedy,
       );
-    const encoding = told['content-encoding'] ?? 'identity';
+    const encoding = answerHeaders['content-encoding'] ?? 'identity';
     if (encoding !== 'identity')
       throw failure(
         safe`${name} answered in ${encodingText(String(encoding))}, which sis-relay did not ask for`,

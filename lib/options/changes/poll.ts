@@ -125,7 +125,7 @@ const mappingOf = async (
 };
 
 /** Of the resource, only a name that the mapping gives: any other may be about a person. */
-const told = (notice: Notice, { messages }: Mapping): SafeText => {
+const noticeText = (notice: Notice, { messages }: Mapping): SafeText => {
   const name = resourceOf(notice);
   return messages.some(({ resource }) => resource === name) ? safe`${ownText(name)}: ` : safe``;
 };
@@ -176,7 +176,7 @@ const sendPage = async (notices: Notice[], page: Page, refusedBefore: number): P
     await page.keepRefused(notice.id, JSON.stringify({ problem, notice }), signal);
     observe.warn(safe`a change notice could not become a message; it is stored under change-poll/refused`, {
       eventId: messageIdText(notice.id),
-      reason: safe`${told(notice, page.mapping)}${problem}`,
+      reason: safe`${noticeText(notice, page.mapping)}${problem}`,
     });
   }
   for (const [outcome, count] of Object.entries({ ...counts, refused: refused.length }))

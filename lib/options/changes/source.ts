@@ -128,7 +128,7 @@ const silence = (what: SafeText, status: number): MessageFailure =>
 /** The answer is the token alone, or an OAuth answer. */
 const tokenIn = (text: string): string | undefined => {
   const json = jsonIn(text);
-  const { access_token: told } = Object(json) as { access_token?: unknown };
-  const token = typeof json === 'string' ? json : (told ?? text.trim());
+  const { access_token: accessToken } = Object(json) as { access_token?: unknown };
+  const token = typeof json === 'string' ? json : (accessToken ?? text.trim());
   return typeof token === 'string' && tokenForm.test(token) ? token : undefined;
 };

@@ -134,8 +134,8 @@ const finish = async (
     finishedAt: new Date().toISOString(),
     failures: failures.map((failure) => ({ ...failure, files: failure.files.toSorted() })),
   });
-  const told = outcome === 'complete' ? observe.info : observe.warn;
-  told(safe`the course export ${ownText(runId)} is ${outcome}`, {
+  const log = outcome === 'complete' ? observe.info : observe.warn;
+  log(safe`the course export ${ownText(runId)} is ${outcome}`, {
     count: incomplete > 0 ? incomplete : wanted,
   });
   countRun(outcome, observe);

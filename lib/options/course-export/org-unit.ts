@@ -44,8 +44,8 @@ export const orgUnitList = ({ request, runId, services }: ExportRun): WorkList<O
     },
     giveUp: (totals, task, failure) => {
       const remedy = `${failure.remedy} Then export only this org unit, with more of both.`;
-      const told = failure.kind === 'crashed' ? { ...failure, remedy } : failure;
-      addFailure(totals, filesOf(task, request), told);
+      const reported = failure.kind === 'crashed' ? { ...failure, remedy } : failure;
+      addFailure(totals, filesOf(task, request), reported);
     },
     // One after the other, so that an interrupted invocation cuts off only one org unit of each step.
     concurrency: { steps: limits.concurrency, items: 1 },

@@ -133,11 +133,11 @@ const areClasslistsDue = async ({ request, services, step }: Run): Promise<boole
   if (!request.isScheduled) return request.classlists;
   const { store, limits } = services;
   return step('are classlists due', async () => {
-    const told = (await store.readJsonIfAny(classlistsKey)) as { readMs: number } | undefined;
+    const stored = (await store.readJsonIfAny(classlistsKey)) as { readMs: number } | undefined;
     const night = new Date();
     night.setUTCHours(limits.classlistsHour, 0, 0, 0);
     if (night.getTime() > Date.now()) night.setUTCDate(night.getUTCDate() - 1);
-    return (told?.readMs ?? 0) < night.getTime();
+    return (stored?.readMs ?? 0) < night.getTime();
   });
 };
 
@@ -250,9 +250,9 @@ const write = async (run: Run, of: Of, verb = 'write'): Promise<boolean> => {
  * Always exists: an operator may read it but not list the bucket, and so could not distinguish a missing object from a refused one.
  */
 const movedSoFar = async (source: CrosswalkSource, store: FillServices['store']): Promise<MovedCodes> => {
-  const told = await store.readJsonIfAny(movedKey(source));
-  if (told === undefined) await store.writeJson(movedKey(source), { codes: [] } satisfies MovedCodes);
-  return movedIn(told);
+  const stored = await store.readJsonIfAny(movedKey(source));
+  if (stored === undefined) await store.writeJson(movedKey(source), { codes: [] } satisfies MovedCodes);
+  return movedIn(stored);
 };
 
 /**

@@ -227,23 +227,23 @@ const checkEnrollments = async (
 ): Promise<Checked[]> => {
   const shownOf = (userId: number): Shown | undefined =>
     shown.has(userId) ? shownEnrollment(shown.get(userId)) : undefined;
-  const told = group.filter((chosen) => chosen.reason === 'snapshot');
-  const toldOf = Map.groupBy(told, ({ subject }) => subject.userId);
+  const enrollments = group.filter((chosen) => chosen.reason === 'snapshot');
+  const enrollmentsOf = Map.groupBy(enrollments, ({ subject }) => subject.userId);
   return [
     ...(await Promise.all(
       group.map((chosen) =>
         chosen.subject.userId === unknownUser
           ? notComparable(chosen)
           : chosen.reason === 'snapshot'
-            ? checkTold(
-                { told: chosen, all: toldOf.get(chosen.subject.userId) ?? [] },
+            ? checkEnrollment(
+                { enrollment: chosen, all: enrollmentsOf.get(chosen.subject.userId) ?? [] },
                 shownOf(chosen.subject.userId),
                 checking,
               )
             : checkWritten(chosen, shownOf(chosen.subject.userId), checking),
       ),
     )),
-    ...(await extrasIn(told, shown, checking)),
+    ...(await extrasIn(enrollments, shown, checking)),
   ];
 };
 
@@ -256,15 +256,15 @@ const wantedBy = (all: readonly SnapshotEnrollment[], shown: Shown | undefined):
 };
 
 /** Checks an enrollment of the SIS. A write after its snapshot takes precedence. */
-const checkTold = async (
-  { told, all }: { told: SnapshotEnrollment; all: readonly SnapshotEnrollment[] },
+const checkEnrollment = async (
+  { enrollment, all }: { enrollment: SnapshotEnrollment; all: readonly SnapshotEnrollment[] },
   shown: Shown | undefined,
   checking: Checking,
 ): Promise<Checked> => {
   const itsClass = wantedBy(all, shown);
-  if (itsClass === undefined) return { ...bare(told), judged: notCompared('not shown') };
-  if (itsClass === 'same') return { ...bare(told), judged: { class: 'same', fields: [] } };
-  return byLedger(told, { shown, otherwise: itsClass }, checking);
+  if (itsClass === undefined) return { ...bare(enrollment), judged: notCompared('not shown') };
+  if (itsClass === 'same') return { ...bare(enrollment), judged: { class: 'same', fields: [] } };
+  return byLedger(enrollment, { shown, otherwise: itsClass }, checking);
 };
 
 /** Users who are enrolled on the platform, in a role that the SIS gives, and not in the SIS. */

@@ -40,7 +40,7 @@ const tables = `
  * The enrollments in snapshots of all selected org units. All of an org unit are needed: a user who is not among them is not in the SIS.
  * An unknown user may be any user on the platform.
  */
-const told = `
+const enrollmentLines = `
   SELECT ${turns.snapshot} AS turn, org_unit_id, 'enrollment' AS kind, to_json({
     'resource': 'enrollment/' || org_unit_id || '/' || user_id,
     'subject': {'kind': 'enrollment', 'orgUnitId': org_unit_id, 'userId': user_id},
@@ -119,7 +119,7 @@ export const chooseEnrollments = (
       );
       let enrolled = 0;
       const lines = async function* (): AsyncGenerator<string> {
-        for await (const rows of sets.rows<[number, number, string, string]>(told)) {
+        for await (const rows of sets.rows<[number, number, string, string]>(enrollmentLines)) {
           enrolled += rows.length;
           yield rows.map((row) => `${row.join('\t')}\n`).join('');
         }
@@ -173,26 +173,26 @@ export const divide = ({ keys, partKey }: Dividing, store: JobStore): Promise<nu
 /** Memory of the engine, which holds only positions and a piece of a file. */
 const divideMb = 192;
 /** Maximum size of a part's buffer in memory: there are a thousand parts. */
-const maxHeld = 32 * 1024;
+const maxBuffered = 32 * 1024;
 
 /** Files of packed lines, one a part. */
 const createParts = (folder: string) => {
-  const held = new Map<number, string>();
+  const buffered = new Map<number, string>();
   const pathOf = (part: number): string => join(folder, `part-${part}.gz`);
   const write = (part: number, text: string): void => {
     appendFileSync(pathOf(part), gzipSync(text, { level: 1 }));
-    held.set(part, '');
+    buffered.set(part, '');
   };
   return {
     add: (part: number, line: string): void => {
-      const text = `${held.get(part) ?? ''}${line}\n`;
-      if (text.length < maxHeld) held.set(part, text);
+      const text = `${buffered.get(part) ?? ''}${line}\n`;
+      if (text.length < maxBuffered) buffered.set(part, text);
       else write(part, text);
     },
     /** Returns their paths in the order of the parts. */
     end: (): string[] => {
-      for (const [part, text] of held) if (text !== '') write(part, text);
-      return [...held.keys()].sort((one, other) => one - other).map(pathOf);
+      for (const [part, text] of buffered) if (text !== '') write(part, text);
+      return [...buffered.keys()].sort((one, other) => one - other).map(pathOf);
     },
   };
 };

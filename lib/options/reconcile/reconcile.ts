@@ -160,9 +160,9 @@ const compareAll = async (run: Run, begun: Begun): Promise<Report> => {
   const { engine, services, folder } = run;
   const { settledMs, limits } = services;
   const chosen = await chooseAll(run, begun);
-  const told = { begun, chosen, sum: noCounts() };
-  for (const reason of reasons) told.sum.tallies[reason].selected = chosen.selected[reason];
-  const first = await lookAtAll(run, told, {
+  const input = { begun, chosen, sum: noCounts() };
+  for (const reason of reasons) input.sum.tallies[reason].selected = chosen.selected[reason];
+  const first = await lookAtAll(run, input, {
     name: 'look',
     isLast: false,
     parts: chosen.parts,
@@ -173,7 +173,7 @@ const compareAll = async (run: Run, begun: Begun): Promise<Report> => {
   const { againKeys } = first;
   if (isWhole && againKeys.length > 0) {
     await engine.wait('until what is in progress is over', settledMs / 1_000);
-    const second = await lookAtAll(run, told, {
+    const second = await lookAtAll(run, input, {
       name: 'look again',
       isLast: true,
       parts: againKeys.length,
@@ -182,8 +182,8 @@ const compareAll = async (run: Run, begun: Begun): Promise<Report> => {
     });
     ({ steps, isWhole } = second);
   }
-  const end: ReportInput = { ...told, steps, state: isWhole ? 'whole' : 'partial' };
-  return engine.step('tell', { work: () => tell(run, end), backoff: limits.backoff });
+  const end: ReportInput = { ...input, steps, state: isWhole ? 'whole' : 'partial' };
+  return engine.step('tell', { work: () => writeReport(run, end), backoff: limits.backoff });
 };
 
 const partKeyIn =
@@ -203,13 +203,13 @@ type LookedAtAll = { steps: number; isWhole: boolean; againKeys: string[] };
 
 const lookAtAll = async (
   run: Run,
-  told: ReportInput & { chosen: AllChosen },
+  input: ReportInput & { chosen: AllChosen },
   { name, parts, partKey, isLast, fromStep }: LookingAt,
 ): Promise<LookedAtAll> => {
   const { engine, services, folder } = run;
   const { backoff, maxRunMs } = services.limits;
-  const { begun, sum } = told;
-  const roles = new Set(told.chosen.roles);
+  const { begun, sum } = input;
+  const roles = new Set(input.chosen.roles);
   const all: LookedAtAll = { steps: fromStep, isWhole: true, againKeys: [] };
   let [unlucky, stuck] = [0, 0];
   if (parts === 0) return all;
@@ -225,7 +225,7 @@ const lookAtAll = async (
       const done = await lookAt({ ...asked, findingsKey: findingsKey(begun.runId, at), timeMs }, services);
       const now = structuredClone(sum);
       addCounts(now, done);
-      const report = reportOf(run, { ...told, sum: now, steps: at });
+      const report = reportOf(run, { ...input, sum: now, steps: at });
       await services.store.writeJson(reportKey(report.id), report);
       if (done.waits) services.observe.failed(done.waits.kind);
       services.observe.flush();
@@ -294,7 +294,7 @@ const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
   });
   await enoughTime(run, 'before asking the snapshots');
   const key = `${folder}told.gz`;
-  const told = await engine.step('ask the snapshots', {
+  const inSnapshots = await engine.step('ask the snapshots', {
     work: () => {
       const signal = AbortSignal.timeout(timeLeft(run));
       const platform = bulkPlatform(services, { operations: reconcileOperations, signal });
@@ -303,13 +303,13 @@ const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
     backoff,
   });
   keys.push(key);
-  selected.snapshot = told.enrolled;
+  selected.snapshot = inSnapshots.enrolled;
   await enoughTime(run, 'before dividing');
   const parts = await engine.step('divide', {
     work: () => divide({ keys, partKey: partKeyIn(folder) }, services.store),
     backoff,
   });
-  return { ...told, parts, entries, selected };
+  return { ...inSnapshots, parts, entries, selected };
 };
 
 type ReportInput = {
@@ -340,7 +340,7 @@ const reportOf = (
 });
 
 /** Reports the result in the bucket, in metrics and in the log. */
-const tell = async (run: Run, input: ReportInput): Promise<Report> => {
+const writeReport = async (run: Run, input: ReportInput): Promise<Report> => {
   const { store, observe } = run.services;
   const report = reportOf(run, input);
   await store.writeJson(reportKey(report.id), report);

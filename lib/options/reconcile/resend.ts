@@ -231,10 +231,10 @@ type Sender = { add(sending: Sending): Promise<void>; send(): Promise<void> };
 
 /** Sends events in batches, and records which are on their queues. */
 const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sender => {
-  let held: Sending[] = [];
+  let batch: Sending[] = [];
   const send = async (): Promise<void> => {
-    const now = held;
-    held = [];
+    const now = batch;
+    batch = [];
     await sendToFunctions(now, {
       sqs,
       queueUrlOf,
@@ -244,8 +244,8 @@ const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sende
   return {
     send,
     add: async (sending) => {
-      held.push(sending);
-      if (held.length >= batchSize) await send();
+      batch.push(sending);
+      if (batch.length >= batchSize) await send();
     },
   };
 };

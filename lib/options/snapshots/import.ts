@@ -321,9 +321,9 @@ const sendAll = async (
   }
   return step('accept', async () => {
     await acceptSnapshot(store, feed, accepted);
-    const { counts, sent, ...told } = await readRecord(store, id);
+    const { counts, sent, ...facts } = await readRecord(store, id);
     // Before the record says so: whoever reads "accepted" finds nothing else of this file.
-    const why = mostlyRefused(told);
+    const why = mostlyRefused(facts);
     await settleUnaccepted(store, { id, feed, isWhole: accepted.isWhole === true, why });
     await change(store, id, { state: 'accepted', endedAt: new Date().toISOString(), why: undefined });
     countOutcome(why === undefined ? 'accepted' : 'mostly-refused', observe);
@@ -331,7 +331,7 @@ const sendAll = async (
       observe.count('SnapshotRows', { change }, count);
     observe.info(safe`the snapshot ${ownText(id)} is accepted`, { count: sent });
     observe.flush();
-    const message = [`${sent} events were sent.`, ...(sent === 0 ? rowsTold(told) : [])].join(' ');
+    const message = [`${sent} events were sent.`, ...(sent === 0 ? rowsTold(facts) : [])].join(' ');
     return { outcome: 'accepted', message, id };
   });
 };

@@ -14,14 +14,14 @@ export type ImportRequest = {
   isEnd?: true;
 };
 
-const told = z.object({ key: z.string(), sequencer: z.string().optional() });
+const objectSchema = z.object({ key: z.string(), sequencer: z.string().optional() });
 const notice = z.object({
   Records: z.tuple([
-    z.object({ s3: z.object({ object: told.extend({ versionId: z.string().optional() }) }) }),
+    z.object({ s3: z.object({ object: objectSchema.extend({ versionId: z.string().optional() }) }) }),
   ]),
 });
 const event = z.object({
-  detail: z.object({ object: told.extend({ 'version-id': z.string().optional() }) }),
+  detail: z.object({ object: objectSchema.extend({ 'version-id': z.string().optional() }) }),
 });
 const byHand = z.strictObject({ key: z.string(), versionId: z.string().optional() });
 const end = z.strictObject({ end: z.union([z.literal(zipFeed), z.string().regex(/^[^/].*\.(csv|zip)$/i)]) });

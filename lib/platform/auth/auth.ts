@@ -56,12 +56,12 @@ export const createAuthenticator = (
       },
       correctAfter: (refused) => {
         if (isTimestampOutOfRange(refused)) {
-          const told = clockSkewIn(refused, nowMs()) ?? skewSeconds;
-          if (Math.abs(told) <= maxSkewSeconds) skewSeconds = told;
+          const skew = clockSkewIn(refused, nowMs()) ?? skewSeconds;
+          if (Math.abs(skew) <= maxSkewSeconds) skewSeconds = skew;
           else
             warn(
               safe`the platform’s clock differs from ours by more than a day, so nothing is signed for its time: have its clock checked`,
-              { seconds: told },
+              { seconds: skew },
             );
           return skewSeconds !== usedSkewSeconds;
         }

@@ -84,8 +84,8 @@ const ask = async (
       additionalParameters: scope,
     });
   const { status = 0, headers = {}, ...rest } = answer ?? {};
-  const toldMs = Date.parse(String(headers.date));
-  const skewSeconds = Number.isNaN(toldMs) ? undefined : Math.round((toldMs - Date.now()) / 1000);
+  const serverMs = Date.parse(String(headers.date));
+  const skewSeconds = Number.isNaN(serverMs) ? undefined : Math.round((serverMs - Date.now()) / 1000);
   return { text: '', ...rest, status, headers, askedMs, skewSeconds };
 };
 
@@ -150,9 +150,9 @@ const tokensIn = (answer: TokenAnswer, credential: OAuthCredential): Tokens => {
   }
   if (answer.cutBy !== undefined && isSuccess(status)) throw answer.cutBy;
   const error = errorIn(answer);
-  const told = error !== undefined && isEcho(error, credential) ? undefined : error;
+  const shownError = error !== undefined && isEcho(error, credential) ? undefined : error;
   const without = isSuccess(status) ? ' without tokens' : '';
-  const message = safe`the token endpoint answered ${status}${told === undefined ? '' : safe` ${told}`}${without}`;
+  const message = safe`the token endpoint answered ${status}${shownError === undefined ? '' : safe` ${shownError}`}${without}`;
   if (error === 'invalid_grant' && grant === 'refresh_token') throw new TokenError(message, 'authorize');
   const passes = status === 429 || status === 408 || status >= 500 || error === 'temporarily_unavailable';
   const { retryAfterSeconds } = parseRefusal(answer);

@@ -8,8 +8,8 @@ const plainNumber = /^\s*\d+(\.\d+)?\s*$/;
 export const budgetIn = (headers: Headers): Pick<Answered, 'remaining' | 'resetSeconds' | 'cost'> => {
   const numberIn = (name: string, least: number, most: number): number | undefined => {
     const value = headers[name];
-    const told = typeof value === 'string' && plainNumber.test(value) ? Number(value) : Number.NaN;
-    return told >= least && told <= most ? told : undefined;
+    const number = typeof value === 'string' && plainNumber.test(value) ? Number(value) : Number.NaN;
+    return number >= least && number <= most ? number : undefined;
   };
   return {
     remaining: numberIn('x-rate-limit-remaining', 0, Number.MAX_SAFE_INTEGER),

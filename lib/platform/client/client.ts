@@ -49,8 +49,8 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     // The header has whole seconds, so the first answer within a second is the most exact.
     if (date === lastDate) return;
     lastDate = date;
-    const toldMs = Date.parse(String(date));
-    if (!Number.isNaN(toldMs)) clockOffsetMs = toldMs - Date.now();
+    const serverMs = Date.parse(String(date));
+    if (!Number.isNaN(serverMs)) clockOffsetMs = serverMs - Date.now();
   };
 
   /** Each operation as this site is configured to call it, computed once. */

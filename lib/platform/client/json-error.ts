@@ -24,12 +24,13 @@ export const likenessToError = (value: unknown): Likeness | undefined => {
   if (Array.isArray(value)) return value.length > 0 ? likenessOfAll(value) : undefined;
   if (typeof value === 'number') return statusIn(value) ? 'likely' : undefined;
   if (!isObject(value)) return undefined;
-  const told = known(value);
-  const isList = Array.isArray(told.errors) && Object.keys(value).length === 1;
-  if (isList || isNo(told.success) || errorNames.some((name) => says(told[name]))) return 'certain';
-  if (statusIn(told.status ?? told.statuscode) || isProblem(told) || isMessage(value, told)) return 'certain';
-  const failed = /^(error|fail|reject|denied|refused|invalid)/i.test(stringOf(told.status) ?? '');
-  const isLikely = failed || statusIn(told.code) || likelyNames.some((name) => says(told[name]));
+  const fields = known(value);
+  const isList = Array.isArray(fields.errors) && Object.keys(value).length === 1;
+  if (isList || isNo(fields.success) || errorNames.some((name) => says(fields[name]))) return 'certain';
+  if (statusIn(fields.status ?? fields.statuscode) || isProblem(fields) || isMessage(value, fields))
+    return 'certain';
+  const failed = /^(error|fail|reject|denied|refused|invalid)/i.test(stringOf(fields.status) ?? '');
+  const isLikely = failed || statusIn(fields.code) || likelyNames.some((name) => says(fields[name]));
   return isLikely ? 'likely' : undefined;
 };
 
@@ -53,22 +54,22 @@ const likenessOfAll = (values: unknown[]): Likeness | undefined => {
 export const errorWords = (value: object): ErrorWords => {
   const likeness = likenessToError(value);
   if (Array.isArray(value) && likeness) return wordsOfAll(value.slice(0, maxPieces));
-  const told = known(value);
-  const { errors, error } = told;
-  const ownTitle = stringOf(told.title) ?? stringOf(error);
+  const fields = known(value);
+  const { errors, error } = fields;
+  const ownTitle = stringOf(fields.title) ?? stringOf(error);
   const title = ownTitle ?? (says(errors) || Array.isArray(errors) ? 'Errors' : undefined);
-  const main = [told.detail, told.error_description, told.message];
-  const { messagedetail, reason, modelstate, fault, exception, exceptionmessage } = told;
+  const main = [fields.detail, fields.error_description, fields.message];
+  const { messagedetail, reason, modelstate, fault, exception, exceptionmessage } = fields;
   const others = [messagedetail, reason, errors, isObject(error) && error];
   const texts = [...main, ...others, modelstate, fault, exception, exceptionmessage];
-  const isTold = title !== undefined || main.some((each) => stringOf(each) !== undefined);
+  const isDescribed = title !== undefined || main.some((each) => stringOf(each) !== undefined);
   return {
-    form: isOfApi(told) ? 'error' : likeness ? 'fault' : 'json',
-    status: statusIn(told.status ?? told.statuscode) ?? statusIn(told.code),
-    type: anchorOf(stringOf(told.type)),
+    form: isOfApi(fields) ? 'error' : likeness ? 'fault' : 'json',
+    status: statusIn(fields.status ?? fields.statuscode) ?? statusIn(fields.code),
+    type: anchorOf(stringOf(fields.type)),
     title,
     // Serialized again, without escapes: names are searched for in their plain form.
-    detail: isTold ? joined(texts) : JSON.stringify(value),
+    detail: isDescribed ? joined(texts) : JSON.stringify(value),
   };
 };
 
@@ -127,14 +128,16 @@ const isMessage = (value: object, { message }: Record<string, unknown>): boolean
   Object.keys(value).every((name) => /^(message(detail)?|exception(message|type)|stacktrace)$/i.test(name));
 
 /** The status as a number, in words, or in an object: 403, `403 Forbidden`, `Forbidden`, `{"code":403}`. */
-const statusIn = (told: unknown): number | undefined => {
-  if (isObject(told) && !Array.isArray(told)) {
-    const { code, status } = known(told);
+const statusIn = (value: unknown): number | undefined => {
+  if (isObject(value) && !Array.isArray(value)) {
+    const { code, status } = known(value);
     return isObject(code ?? status) ? undefined : statusIn(code ?? status);
   }
-  const text = stringOf(told) ?? '';
+  const text = stringOf(value) ?? '';
   const status =
-    typeof told === 'number' ? told : Number(statuses.get(text.toLowerCase()) ?? /^\d{3}\b/.exec(text)?.[0]);
+    typeof value === 'number'
+      ? value
+      : Number(statuses.get(text.toLowerCase()) ?? /^\d{3}\b/.exec(text)?.[0]);
   return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
 };
 

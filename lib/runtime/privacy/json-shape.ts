@@ -8,11 +8,11 @@ export const shapeOf = (value: unknown, depth = 0): string => {
   if (typeof value !== 'object') return typeof value;
   const fields = Object.keys(value);
   if (depth === maxDepth || fields.length === 0) return fields.length === 0 ? '{}' : 'an object';
-  const told = fields.slice(0, maxFields).map((name) => {
+  const shapes = fields.slice(0, maxFields).map((name) => {
     const each = (value as Record<string, unknown>)[name];
     return `${/^[A-Za-z_]\w{0,39}$/.test(name) ? name : '…'}: ${shapeOf(each, depth + 1)}`;
   });
-  return `{ ${told.join(', ')}${fields.length > maxFields ? ', …' : ''} }`;
+  return `{ ${shapes.join(', ')}${fields.length > maxFields ? ', …' : ''} }`;
 };
 
 const maxDepth = 3;

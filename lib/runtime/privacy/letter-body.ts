@@ -32,9 +32,10 @@ export const unread = (body: string, names: readonly string[] = []): Masked =>
 
 /** A text in place of the message. */
 const withheld = (body: string, why: string, names: readonly string[] = []): Masked => {
-  const told = topTextIn(body, 'id');
-  const isId = told !== undefined && !/\s/.test(told) && !(names.length > 0 && mentionOf(names).test(told));
-  const id = isId ? told : undefined;
+  const eventId = topTextIn(body, 'id');
+  const isId =
+    eventId !== undefined && !/\s/.test(eventId) && !(names.length > 0 && mentionOf(names).test(eventId));
+  const id = isId ? eventId : undefined;
   const text = {
     withheld: `The message may hold a secret, and ${why}`,
     bytes: Buffer.byteLength(body),

@@ -16,8 +16,8 @@ export const maskedBody = (body: string): unknown => {
 /** The event in a text, otherwise its JSON as it is: the JSON of a notice names no event, and is hidden as any other. */
 const heldIn = (body: string): unknown => {
   const json = jsonIn(body);
-  const held = unwrapped(json);
-  return 'event' in held ? held.event : json;
+  const unwrappedEvent = unwrapped(json);
+  return 'event' in unwrappedEvent ? unwrappedEvent.event : json;
 };
 
 /** The value of one field of a message, given its path. */

@@ -196,18 +196,18 @@ const maxHeld = 100;
  * written at once, with all lines before them: if the function dies, only lines of messages that come again are lost.
  */
 const createLines = (write?: (line: string) => void): Lines => {
-  let held: string[] = [];
+  let buffered: string[] = [];
   const release = (): void => {
-    if (held.length === 0) return;
-    const lines = held;
-    held = [];
+    if (buffered.length === 0) return;
+    const lines = buffered;
+    buffered = [];
     if (write) for (const line of lines) write(line);
     else process.stdout.write(`${lines.join('\n')}\n`);
   };
   return {
     add: (line, atOnce = false) => {
-      held.push(line);
-      if (atOnce || held.length >= maxHeld) release();
+      buffered.push(line);
+      if (atOnce || buffered.length >= maxHeld) release();
     },
     release,
   };

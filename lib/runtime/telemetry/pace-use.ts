@@ -67,13 +67,13 @@ const restMs = 60_000;
  */
 export const createPaceUse = ({ access, budget, observe, nowMs, ...of }: PaceUseOptions) => {
   const unwritten = new Map<number, Record<string, number>>();
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let writtenMs = Number.NEGATIVE_INFINITY;
   let mostUsed = 0;
 
   const writeCounts = (): Promise<void> => {
     if (access === undefined) return Promise.resolve();
-    const told = budget();
-    const facts = told && { budget: told.budget, remaining: told.remaining, endsMs: told.endsMs };
+    const known = budget();
+    const facts = known && { budget: known.budget, remaining: known.remaining, endsMs: known.endsMs };
     const writes = [...unwritten].map(([period, add]) => {
       const expires = Math.ceil(((period + 2) * periodMs) / 1000);
       return {
@@ -101,16 +101,16 @@ export const createPaceUse = ({ access, budget, observe, nowMs, ...of }: PaceUse
         counts[`${priority}Calls`] = (counts[`${priority}Calls`] ?? 0) + 1;
         if (isRefusal(status)) counts[`${priority}Refused`] = (counts[`${priority}Refused`] ?? 0) + 1;
       }
-      const told = budget();
-      if (told) mostUsed = Math.max(mostUsed, told.budget - told.remaining);
+      const known = budget();
+      if (known) mostUsed = Math.max(mostUsed, known.budget - known.remaining);
     },
     /** Call this at the end of an invocation. It never throws. */
     write: async (): Promise<void> => {
-      if (unwritten.size === 0 || nowMs() - toldMs < restMs) return;
-      toldMs = nowMs();
-      const told = budget();
-      if (told) {
-        observe.count('PaceBudget', {}, told.budget);
+      if (unwritten.size === 0 || nowMs() - writtenMs < restMs) return;
+      writtenMs = nowMs();
+      const known = budget();
+      if (known) {
+        observe.count('PaceBudget', {}, known.budget);
         observe.count('PaceUsed', {}, mostUsed);
       }
       mostUsed = 0;

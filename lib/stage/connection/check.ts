@@ -83,7 +83,7 @@ export const checkConnection = async (
       ?.SupportedVersions.includes(version),
   }));
   const offsetMs = platform.clockOffsetMs();
-  const told = connection.client.pace.budget();
+  const budget = connection.client.pace.budget();
   const report = {
     platform: connection.site.baseUrl,
     reachable: listed.value !== undefined || user.value !== undefined || answered(user.failure),
@@ -97,7 +97,7 @@ export const checkConnection = async (
       ownOffsetMs,
     ),
     versions,
-    budget: told && { remaining: told.remaining, endsMs: told.endsMs },
+    budget: budget && { remaining: budget.remaining, endsMs: budget.endsMs },
     authorizationDays: daysLeft(credential?.credential, connection.refreshTokenDays),
     scopes: credential?.credential.type === 'oauth' ? credential.credential.scopes : undefined,
   };

@@ -98,8 +98,8 @@ export const tryVisibility = async (
   await sqs.send(new SendMessageCommand({ QueueUrl: queue.url, MessageBody: '{}' }));
   const atMs = new Map<number, number>();
   await corner.until(queueSeconds * 2 + 120, async () => {
-    const told = await receiveFrom(corner, report.url);
-    const { receipt, atMs: when } = JSON.parse(told?.Body ?? '{}');
+    const received = await receiveFrom(corner, report.url);
+    const { receipt, atMs: when } = JSON.parse(received?.Body ?? '{}');
     if (typeof receipt === 'number' && !atMs.has(receipt)) atMs.set(receipt, when);
     return atMs.has(1) && atMs.has(2) ? true : undefined;
   });

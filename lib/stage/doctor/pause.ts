@@ -66,15 +66,15 @@ export const pausedThroughDeployment: Step = {
     if (!paused.every(recorded)) return notHere('The records of the pauses cannot be read.');
     // Whoever resumes a function removes the record of its pause.
     const still = namesOf(paused);
-    const undone = namesOf(ofThese.filter((each) => recorded(each) && !paused.includes(each)));
-    const resumed = before.functions.length - still.length - undone.length;
-    if (still.length + undone.length === 0) return notHere('Somebody has resumed the functions since.');
+    const resumed = namesOf(ofThese.filter((each) => recorded(each) && !paused.includes(each)));
+    const resumedByPerson = before.functions.length - still.length - resumed.length;
+    if (still.length + resumed.length === 0) return notHere('Somebody has resumed the functions since.');
     return seen(
-      undone.length === 0,
+      resumed.length === 0,
       [
         `${before.commit ?? 'an unknown commit'} → ${commit ?? 'an unknown commit'}`,
-        `paused: ${still.join(', ') || 'none'}; not paused any more: ${undone.join(', ') || 'none'}`,
-        ...(resumed > 0 ? [`resumed by a person: ${resumed}`] : []),
+        `paused: ${still.join(', ') || 'none'}; not paused any more: ${resumed.join(', ') || 'none'}`,
+        ...(resumedByPerson > 0 ? [`resumed by a person: ${resumedByPerson}`] : []),
       ].join('; '),
     );
   },

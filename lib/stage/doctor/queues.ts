@@ -26,8 +26,8 @@ export const makeQueue = async (
   const ask = new sdk.GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['QueueArn'] });
   // It may be used after a second.
   await rest(1);
-  const told = await until(30, () => unlessError(/NonExistent|DoesNotExist/, () => sqs.send(ask)));
-  const arn = told?.Attributes?.QueueArn;
+  const attributes = await until(30, () => unlessError(/NonExistent|DoesNotExist/, () => sqs.send(ask)));
+  const arn = attributes?.Attributes?.QueueArn;
   if (arn === undefined) throw new RefusedError(`The queue ${QueueName} was made, and cannot be found.`);
   return { url, arn };
 };

@@ -80,10 +80,10 @@ const nextSteps = ({ stage }: StageAnswers, folder: string): string[] => [
 
 /** With the hint of the question, which may be in the problem already. */
 const withHint = (problem: string, hint: string): string => {
-  const told = problem.replace(/\.$/, '');
-  return told.includes(hint.replace(/^.*as in /, '')) || told.includes(' There are: ')
-    ? `${told}.`
-    : `${told}, ${hint}.`;
+  const sentence = problem.replace(/\.$/, '');
+  return sentence.includes(hint.replace(/^.*as in /, '')) || sentence.includes(' There are: ')
+    ? `${sentence}.`
+    : `${sentence}, ${hint}.`;
 };
 
 /** Asks until the answer can be taken. @throws UsageError if there is no terminal to ask on, and neither an option nor a usual answer. */

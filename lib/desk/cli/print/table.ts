@@ -135,8 +135,8 @@ const cutApart = (texts: ReadonlySet<string>, room: number): Map<string, string>
     const same = alike.length < 2 ? 0 : sameWords(alike);
     if (same === 0) for (const text of alike) cuts.set(text, cut);
     else
-      for (const [rest, told] of cutApart(new Set(alike.map((text) => text.slice(same))), room - 1))
-        for (const text of alike) if (text.slice(same) === rest) cuts.set(text, `…${told}`);
+      for (const [rest, shortened] of cutApart(new Set(alike.map((text) => text.slice(same))), room - 1))
+        for (const text of alike) if (text.slice(same) === rest) cuts.set(text, `…${shortened}`);
   }
   return cuts;
 };

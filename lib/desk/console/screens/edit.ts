@@ -44,25 +44,25 @@ export const addEdit = (desk: Desk): void => {
     { message, revealed }: { message?: unknown; revealed?: string } = {},
   ): Html => {
     const name = groups[0]?.function ?? '';
-    const told = { message, problems: groups.map(({ error }) => error) };
+    const state = { message, problems: groups.map(({ error }) => error) };
     const hides = message !== undefined && revealed === undefined;
     return html`<form method="post" action="/edit" class="fields" tabindex="-1" autofocus aria-label="Edit">${hiddenFields({ ...given, function: name })}
 <p>A field that you leave empty stays as it is. Before anything is sent, you see the changes.</p>
-<fieldset><legend>Fields of ${name}</legend>${fieldsOf(columnsFor(name), told).map(fieldOf)}</fieldset>
+<fieldset><legend>Fields of ${name}</legend>${fieldsOf(columnsFor(name), state).map(fieldOf)}</fieldset>
 ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button>Show the difference in ${countOf(count, 'letter')}</button>${hides ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
   };
 
   const screenOf = (chosen: Chosen, form: Html | View): Html => {
     const { groups, count, filter } = chosen;
     const isOfOne = new Set(groups.map((group) => group.function)).size < 2;
-    const told: View = [
+    const view: View = [
       text(`${matchText(count)}.`),
       // Of one letter, the form shows it at its field.
       (count !== 1 || problemsIn(groups.map(({ error }) => error)).length === 0) &&
         groupTable('Letters by cause', groups, 'There is nothing to edit.'),
       ...(count === 0 ? becameOf(filter) : []),
     ];
-    return html`${htmlOf(desk, told)}${
+    return html`${htmlOf(desk, view)}${
       count === 0 || readOnly
         ? ''
         : isOfOne && columnsFor(groups[0]?.function ?? '').size > 0
@@ -120,7 +120,7 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
         throw new RefusedError(
           `The message ${problemOf(body) ?? 'is not a JSON object'}. ${inTerminal(letters[0]?.message)}`,
         );
-      const told = { message, problems: [problem], typed: answered };
+      const state = { message, problems: [problem], typed: answered };
       const answer =
         isOnly &&
         (await at.ask({
@@ -129,7 +129,7 @@ ${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button
               ? 'Its function would still refuse it: see the marked field.'
               : problem,
           act: 'Check again',
-          fields: fieldsOf(columns, told),
+          fields: fieldsOf(columns, state),
         }));
       if (!answer) throw new RefusedError(problem);
       answered = answer;

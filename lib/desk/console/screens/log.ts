@@ -31,15 +31,15 @@ export const addLog = (desk: Desk): void => {
     const byId = new Map(
       log.commands.flatMap((each) => (mayRole('operator', each.command) ? [[each.id, each]] : [])),
     );
-    const told = archives.map((each) => ({ ...each, by: byId.get(each.command ?? '') }));
+    const withCommands = archives.map((each) => ({ ...each, by: byId.get(each.command ?? '') }));
     const commands = page('commands', log.commands);
     const discarded = page(
       'discarded',
-      told.filter(({ what }) => what === 'discarded'),
+      withCommands.filter(({ what }) => what === 'discarded'),
     );
     const edited = page(
       'edited',
-      told.filter(({ what }) => what === 'edited'),
+      withCommands.filter(({ what }) => what === 'edited'),
     );
     const content: View = [
       {

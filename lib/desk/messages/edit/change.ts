@@ -42,9 +42,9 @@ const jsonOrText = (field: string, text: string): unknown => {
 const editedAs = (body: string): { json: unknown; envelopes: readonly Envelope[] } | { problem: string } => {
   const read = readJsonWithPlace(body);
   if ('problem' in read) return read;
-  const held = unwrapped(read.json);
-  return 'event' in held
-    ? { json: held.event, envelopes: held.envelopes }
+  const unwrappedEvent = unwrapped(read.json);
+  return 'event' in unwrappedEvent
+    ? { json: unwrappedEvent.event, envelopes: unwrappedEvent.envelopes }
     : { json: read.json, envelopes: [] };
 };
 

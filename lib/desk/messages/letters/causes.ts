@@ -7,9 +7,9 @@ const variable = '…';
 /** The words of a text, without ids, numbers, addresses and quoted names. */
 export const withoutVariables = (text: string): string =>
   withoutIds(text)
-    .replace(quoted, (whole, ...inner) => {
-      const told = inner.slice(0, 5).find((each) => typeof each === 'string') ?? '';
-      return isName(told) ? variable : whole;
+    .replace(quoted, (match, ...inner) => {
+      const quotedText = inner.slice(0, 5).find((each) => typeof each === 'string') ?? '';
+      return isName(quotedText) ? variable : match;
     })
     .split(/\s+/)
     .filter(Boolean)

@@ -58,7 +58,7 @@ export const causesAmong = (records: readonly DeskRecord[]): CauseOf => {
   };
   const found = new Map<DeskRecord, Cause>();
   const named = new Map<string, Cause>();
-  const alike = [...Map.groupBy(records, toldBy).values()].flatMap((each) => {
+  const alike = [...Map.groupBy(records, causeKeyOf).values()].flatMap((each) => {
     const [record] = each;
     return record === undefined ? [] : { scope: scopeOf(record), plain: plainOf(textOf(record)), each };
   });
@@ -76,7 +76,7 @@ export const causesAmong = (records: readonly DeskRecord[]): CauseOf => {
 };
 
 /** Equal for records that have the same cause whatever the others say: of very many, few differ. */
-const toldBy = ({ function: name, kind, status, remedy, error, words }: DeskRecord): string =>
+const causeKeyOf = ({ function: name, kind, status, remedy, error, words }: DeskRecord): string =>
   [name, kind, status, isOfSecret({ kind }) ? remedy : '', error, words].join('\n');
 
 /** Groups records by cause; the largest group comes first. */
@@ -125,11 +125,11 @@ const shared = (one: string, other: string): string => {
 
 /** The error with the ids that are the same in all its letters: those of their call, and of their secret. */
 const withSharedIds = ({ error, remedy }: Group, call: string): string => {
-  const told = call === '' ? error : error.replace(withoutIds(call), () => call);
+  const shownError = call === '' ? error : error.replace(withoutIds(call), () => call);
   const secret = secretIn({ remedy });
   const user = /\/(\d+)$/.exec(secret ?? '')?.[1];
-  if (secret === undefined || user === undefined) return told;
-  return told
+  if (secret === undefined || user === undefined) return shownError;
+  return shownError
     .replace(withoutIds(secret), () => secret)
     .replace('nothing can be sent as user <id>', `nothing can be sent as user ${user}`);
 };

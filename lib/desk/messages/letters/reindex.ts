@@ -49,7 +49,7 @@ export const reindexLetters = async (
   const unread = new Map(
     (await listed(desk, 'letter')).map((record) => [
       record.message,
-      { told: toldOf(record), atMs: record.atMs },
+      { fingerprint: fingerprintOf(record), atMs: record.atMs },
     ]),
   );
   const result: Reindexed = {
@@ -66,13 +66,13 @@ export const reindexLetters = async (
 
   const sweep = (): Promise<void> =>
     withSession(target, async (session) => {
-      let untold: Letter[] = [];
+      let unwritten: Letter[] = [];
       /** SQS' ids of the first copies in this session: what another session has read may be gone. */
       const firsts = new Map<string, string>();
       const copies: { sqsId: string; of: string }[] = [];
-      const tell = async (): Promise<void> => {
-        const letters = untold;
-        untold = [];
+      const write = async (): Promise<void> => {
+        const letters = unwritten;
+        unwritten = [];
         const changes = await Promise.all(
           letters.map(async (each) => [each.id, await changeOf(each)] as const),
         );
@@ -90,13 +90,13 @@ export const reindexLetters = async (
         if (seen.has(id)) continue;
         seen.set(id, same);
         result.letters += 1;
-        const told = unread.get(id)?.told;
+        const fingerprint = unread.get(id)?.fingerprint;
         unread.delete(id);
-        if (told === toldOf({ ...letter, ...indexedIn(letter.attributes) })) continue;
-        untold.push(letter);
-        if (untold.length >= 500) await tell();
+        if (fingerprint === fingerprintOf({ ...letter, ...indexedIn(letter.attributes) })) continue;
+        unwritten.push(letter);
+        if (unwritten.length >= 500) await write();
       }
-      await tell();
+      await write();
       const going = copies.flatMap((copy) => (session.lease.isCurrent(copy.of) ? copy.sqsId : []));
       result.copies += going.length - (await session.lease.deleteLetters(going)).size;
       const { whole, hidden, oldestMs } = session.summary();
@@ -121,7 +121,7 @@ export const reindexLetters = async (
 };
 
 /** Equal if an entry says the same of a letter. Short, because there may be very many. */
-const toldOf = (entry: Pick<DeskRecord, 'kind' | 'error' | 'replays'> & IndexedParts): string =>
+const fingerprintOf = (entry: Pick<DeskRecord, 'kind' | 'error' | 'replays'> & IndexedParts): string =>
   createHash('md5')
     .update(JSON.stringify([entry.kind, entry.replays, entry.error.slice(0, 100)]))
     .update(JSON.stringify(indexedNames.map((name) => entry[name])))

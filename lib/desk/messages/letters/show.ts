@@ -91,7 +91,7 @@ export const revealLetters = async (
 export const detailsOf = (letter: Letter, { reveal }: { reveal: boolean }): LetterDetails => {
   const { id, kind, error, remedy, source, replays, failure, body } = letter;
   const shown = (text: string) => (reveal ? text : unnamed(letter, text));
-  const told = ({ message, title }: LetterFailure): string => {
+  const shownMessage = ({ message, title }: LetterFailure): string => {
     if (reveal) return message;
     const withoutFiles = withoutFileNames(message);
     // Our own sentence repeats the platform's title.
@@ -111,7 +111,7 @@ export const detailsOf = (letter: Letter, { reveal }: { reveal: boolean }): Lett
         ? null
         : {
             ...failure,
-            message: told(failure),
+            message: shownMessage(failure),
             ...(failure.detail === undefined ? {} : { detail: shown(failure.detail) }),
             ...(failure.title === undefined ? {} : { title: shown(failure.title) }),
           },

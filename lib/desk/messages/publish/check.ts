@@ -82,11 +82,11 @@ const check = async (
 ): Promise<Result> => {
   if (body === undefined) return { problems: [{ problem: unreadable }] };
   const read = readMessageJson(body);
-  const held = 'json' in read ? unwrapped(read.json) : read;
-  if ('problem' in held) return { problems: [{ problem: held.problem }] };
-  if (!('event' in held)) return { problems: [{ problem: 'is a notice of S3, not an event' }] };
+  const unwrappedEvent = 'json' in read ? unwrapped(read.json) : read;
+  if ('problem' in unwrappedEvent) return { problems: [{ problem: unwrappedEvent.problem }] };
+  if (!('event' in unwrappedEvent)) return { problems: [{ problem: 'is a notice of S3, not an event' }] };
   const integration = await integrationOf(
-    functionOf((held.event as { type?: unknown } | null | undefined)?.type),
+    functionOf((unwrappedEvent.event as { type?: unknown } | null | undefined)?.type),
   );
   if (integration === undefined) {
     const problem = [`must be one of ${types()}`, ifNoType ?? []].flat().join('; ');

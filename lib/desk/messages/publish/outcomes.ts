@@ -42,13 +42,13 @@ export const awaitOutcomes = async (
     clearInterval(telling);
     await watch.stop();
   }
-  const told = messages.map(
+  const results = messages.map(
     (message): MessageResult => ({ ...message, ...resultBy(watch.recordOf(message.messageId)) }),
   );
   const counts = Object.fromEntries(
-    outcomes.map((each) => [each, told.filter(({ outcome }) => outcome === each).length]),
+    outcomes.map((each) => [each, results.filter(({ outcome }) => outcome === each).length]),
   ) as Awaited['outcomes'];
-  return { messages: told, outcomes: counts, unread: watch.problem() !== undefined };
+  return { messages: results, outcomes: counts, unread: watch.problem() !== undefined };
 };
 
 const resultBy = (record: DeskRecord | undefined): Omit<MessageResult, keyof PublishedMessage> => {

@@ -129,7 +129,8 @@ const readerOf = ({
 };
 
 /** Data without an envelope, neither ours nor a service's. */
-const isPlain = (held: Unwrapped): boolean => 'event' in held && held.envelopes.length === 0;
+const isPlain = (unwrappedEvent: Unwrapped): boolean =>
+  'event' in unwrappedEvent && unwrappedEvent.envelopes.length === 0;
 
 const integrationOf = (name: string | undefined, integrations: Integrations) => {
   if (name === undefined || integrations.has(name)) return integrations.get(name ?? '');
@@ -255,8 +256,8 @@ const mappedRows = (given: Mapping, dating: Dating): TableFormat => {
     rows: (line, cells) => {
       const { events, problems } = eventsOf(cells, mapping);
       if (problems) {
-        const told = problems.map((each) => `${each.column}: ${problemWithValue(each)}`);
-        return [{ line, problem: told.join('; ') }];
+        const texts = problems.map((each) => `${each.column}: ${problemWithValue(each)}`);
+        return [{ line, problem: texts.join('; ') }];
       }
       if (events.length === 0) return [{ line, skipped: true }];
       return events.map(({ function: name, at, data, time, columns }) => {

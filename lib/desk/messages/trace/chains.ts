@@ -99,8 +99,10 @@ const firstOf = (
 ): TraceEvent[] => {
   const [history] = histories;
   const message = history?.deeds[0]?.letter;
-  const isTold = records.some((record) => record.message === message && record.firstMs !== undefined);
-  return history?.firstAt === undefined || isTold ? [] : [{ at: history.firstAt, what: 'received', message }];
+  const isRecorded = records.some((record) => record.message === message && record.firstMs !== undefined);
+  return history?.firstAt === undefined || isRecorded
+    ? []
+    : [{ at: history.firstAt, what: 'received', message }];
 };
 
 const eventOfDeed = ({ what, at, by, why, letter, kind, original }: OperatorAction): TraceEvent => ({

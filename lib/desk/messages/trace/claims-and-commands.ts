@@ -36,10 +36,10 @@ type LedgerChange = Pick<Open, 'version' | 'messageId' | 'begunMs'> & {
 /** A message may change several fields at once. */
 const claimsIn = (item: Item, resource: string, nowMs: number): Claim[] => {
   const isRunning = item.lock !== undefined && item.busyUntilMs > nowMs;
-  const held = isRunning ? (item.lock?.fields ?? []) : [];
+  const lockedFields = isRunning ? (item.lock?.fields ?? []) : [];
   const changes = Object.entries(withDeath(item).fields).flatMap(
     ([field, { done, open }]): LedgerChange[] => {
-      const outcome = held.includes(field) ? 'sending' : 'open';
+      const outcome = lockedFields.includes(field) ? 'sending' : 'open';
       return [
         ...(done ? [{ ...done, field, replays: undefined, outcome: 'done' as const }] : []),
         ...(open ? [{ ...open, field, outcome } as const] : []),

@@ -73,7 +73,7 @@ export const traceOf = async (
 
   const chains = await attempt('the desk’s table', async () => findChains(deskOf(target), id, signal), []);
   const records = chains.flatMap((chain) => chain.records);
-  const told = chains.flatMap(eventsOfChain);
+  const chainEvents = chains.flatMap(eventsOfChain);
   const resources = distinct([...(id.includes('/') ? [id] : []), ...records.map(({ resource }) => resource)]);
   const claims = await attempt('the ledger', () => claimsOf(target, resources.slice(0, maxResources)), []);
   const own = claims.filter(
@@ -81,7 +81,7 @@ export const traceOf = async (
   );
   join(chains, own);
 
-  const begins = told.map(({ at }) => Date.parse(at));
+  const begins = chainEvents.map(({ at }) => Date.parse(at));
   const since = (days: number) =>
     sinceMs ?? (begins.length > 0 ? Math.min(...begins) - 60_000 : Date.now() - days * dayMs);
   const idsOf = () => {
@@ -116,11 +116,11 @@ export const traceOf = async (
   for (const why of leftOutTexts(commands)) unread.push({ source: 'a part of the audit log', why });
 
   const events = inOrder([
-    ...told,
+    ...chainEvents,
     ...own,
     ...overtaking(claims, own),
     ...logged.events,
-    ...commands.events.filter((command) => !isTold(command, told)),
+    ...commands.events.filter((command) => !isInChain(command, chainEvents)),
   ]);
   const messages = chains
     .map((chain) => messageOf(chain, { events, claims: own, attempts: logged.events }))
@@ -164,8 +164,8 @@ const overtaking = (claims: readonly Claim[], own: readonly Claim[]): TraceEvent
     }));
 
 /** For a replay, an edit and a discard, the desk's table has the same facts. */
-const isTold = ({ command, message }: TraceEvent, told: readonly TraceEvent[]): boolean =>
-  told.some(
+const isInChain = ({ command, message }: TraceEvent, events: readonly TraceEvent[]): boolean =>
+  events.some(
     ({ what, message: other }) =>
       other === message &&
       ((what === 'replayed' && command === 'letters replay') ||
@@ -198,17 +198,17 @@ const messageOf = (chain: Chain, evidence: Evidence): TracedMessage & { lastAt: 
   );
   const tail = tailOf(chain);
   const last = tail?.as ?? tail?.message ?? ids.at(-1) ?? '';
-  const told = [tail, ...chain.records].find((record) => record?.eventId !== undefined) ?? tail;
+  const identified = [tail, ...chain.records].find((record) => record?.eventId !== undefined) ?? tail;
   // An edit may have changed whom the message is about; its events show what it was before.
-  const about = tail?.state === 'edited' ? undefined : told;
+  const about = tail?.state === 'edited' ? undefined : identified;
   const known = theirs.toReversed();
   return {
     message: last,
     ids,
     ...endOf(tail, last, evidence),
     presumed,
-    function: told?.function ?? known.find((event) => event.function !== undefined)?.function ?? '',
-    eventId: told?.eventId ?? known.find(({ eventId }) => eventId !== undefined)?.eventId,
+    function: identified?.function ?? known.find((event) => event.function !== undefined)?.function ?? '',
+    eventId: identified?.eventId ?? known.find(({ eventId }) => eventId !== undefined)?.eventId,
     resource: about?.resource ?? known.find(({ resource }) => resource !== undefined)?.resource,
     user: about?.user,
     orgUnit: about?.orgUnit,

@@ -99,8 +99,8 @@ export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): Wa
     // An effect that the next try looks up needs no person yet.
     const remedy = !isRetried(kind) ? '' : group.remedy;
     const messages = members.get(group) ?? [];
-    const told = { function: name, kind, error, remedy, ...countsOf(messages, nowMs) };
-    return kind === 'credentials' ? { ...told, bySecret: bySecretAmong(messages, nowMs) } : told;
+    const facts = { function: name, kind, error, remedy, ...countsOf(messages, nowMs) };
+    return kind === 'credentials' ? { ...facts, bySecret: bySecretAmong(messages, nowMs) } : facts;
   });
 };
 

@@ -85,15 +85,15 @@ export type MovedCodes = {
 export const listMoved = async (target: Target): Promise<MovedCodes> => {
   const table = tableOf(target);
   const lists = await Promise.all(
-    crosswalkSources.map(async (source) => ({ source, told: await readJson(target, movedKey(source)) })),
+    crosswalkSources.map(async (source) => ({ source, json: await readJson(target, movedKey(source)) })),
   );
-  const all = lists.flatMap(({ source, told }) => movedIn(told).codes.map((each) => ({ ...each, source })));
+  const all = lists.flatMap(({ source, json }) => movedIn(json).codes.map((each) => ({ ...each, source })));
   const accepted = await table.namesIn(all.map(({ code }) => acceptedBucketOf(code)));
   return {
     moved: all
       .filter((each) => !isAccepted(each, accepted.get(acceptedBucketOf(each.code))?.get(each.code)))
       .sort((one, other) => one.sinceMs - other.sinceMs),
-    untold: lists.flatMap(({ source, told }) => (told === undefined ? [source] : [])),
+    untold: lists.flatMap(({ source, json }) => (json === undefined ? [source] : [])),
   };
 };
 

@@ -15,12 +15,12 @@ const maxFindings = 100_000;
 const isFine = ({ faults, report: { state } }: Comparison): boolean => faults === 0 && state !== 'failed';
 
 const documentOf = (comparison: Comparison): object => {
-  const { report, findings, groups, counts, ...told } = comparison;
+  const { report, findings, groups, counts, ...facts } = comparison;
   return {
     id: report.id,
     state: report.state,
     counts,
-    ...told,
+    ...facts,
     claims: claims(report).map(({ text }) => text),
     groups,
     findings: findings.map(toldFinding),

@@ -157,20 +157,20 @@ export const readComparison = async (
   const wanted = of && new Set(of);
   const groups = createGroups();
   const findings: Finding[] = [];
-  const told = { omitted: 0, faults: 0, acceptedSince: 0, unread: 0 };
+  const tally = { omitted: 0, faults: 0, acceptedSince: 0, unread: 0 };
   for await (const finding of findingsIn(bucket, report)) {
     signal.throwIfAborted();
-    if (finding === undefined) told.unread += 1;
-    else if (isAccepted(finding, accepted)) told.acceptedSince += 1;
+    if (finding === undefined) tally.unread += 1;
+    else if (isAccepted(finding, accepted)) tally.acceptedSince += 1;
     else {
       groups.add(finding);
-      if (isFault(finding.class)) told.faults += 1;
+      if (isFault(finding.class)) tally.faults += 1;
       const isWanted = wanted === undefined || wanted.has(finding.resource) || wanted.has(groupIdOf(finding));
       if (isWanted && findings.length < limit) findings.push(finding);
-      else if (isWanted) told.omitted += 1;
+      else if (isWanted) tally.omitted += 1;
     }
   }
-  return { report, counts: countsOf(report), groups: groups.all(), findings, ...told, newer };
+  return { report, counts: countsOf(report), groups: groups.all(), findings, ...tally, newer };
 };
 
 /** `atLeast`: there are more findings than were counted. */

@@ -101,7 +101,7 @@ export const resendFindings = async (target: Target, options: ResendOptions): Pr
   });
   const bucket = await reviewBucketOf(target);
   let isAsked = false;
-  let told: ResendResult | undefined;
+  let resendResult: ResendResult | undefined;
   try {
     await bucket.writeJson(resendKey(id), decisionOn(findings, { by: await actorOf(target), why: reason }));
     await startExecution(target, execution, { resend: id });
@@ -111,15 +111,17 @@ export const resendFindings = async (target: Target, options: ResendOptions): Pr
       const json = await bucket.jsonIfAny(key);
       return json === undefined ? undefined : resendResultSchema.parse(json);
     };
-    told = await lookUntilEnd(target, execution, { ...options, look });
+    resendResult = await lookUntilEnd(target, execution, { ...options, look });
   } finally {
     await end(
-      told === undefined ? { sent: 0, unheard: isAsked ? findings.length : 0 } : resendCounts(told.outcomes),
+      resendResult === undefined
+        ? { sent: 0, unheard: isAsked ? findings.length : 0 }
+        : resendCounts(resendResult.outcomes),
     );
   }
   const result = bucket.addressOf(resendResultKey(id));
-  if (told === undefined) return { plan, outcome: 'unheard', id, result };
-  const { state, why, outcomes } = told;
+  if (resendResult === undefined) return { plan, outcome: 'unheard', id, result };
+  const { state, why, outcomes } = resendResult;
   const counts = resendCounts(outcomes);
   const listForSis = counts['not-held'] > 0 ? bucket.addressOf(resendListKey(id)) : undefined;
   return { plan, outcome: state, id, counts, outcomes, why, result, listForSis };

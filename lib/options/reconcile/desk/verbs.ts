@@ -25,8 +25,8 @@ export const accept = async (
   });
   if (accepted === undefined) return undefined;
   const { run, findings, groups } = accepted;
-  const told = text(`${countOf(findings.length, 'difference')} accepted.`);
-  show('Result', [told], { run, accepted: findings.length, groups });
+  const note = text(`${countOf(findings.length, 'difference')} accepted.`);
+  show('Result', [note], { run, accepted: findings.length, groups });
   return accepted;
 };
 
@@ -45,8 +45,8 @@ export const resend = async (
       return count > 0 && (await ask(question)) !== undefined;
     },
   });
-  const { plan, ...told } = resent;
+  const { plan, ...result } = resent;
   const { run, findings, groups, withLetter } = plan;
-  show('Result', resentNotes(resent), { run, asked: findings.length, groups, withLetter, ...told });
+  show('Result', resentNotes(resent), { run, asked: findings.length, groups, withLetter, ...result });
   return resent;
 };

@@ -62,9 +62,9 @@ export const refuseDoubled = (
   { stateBefore }: Pick<Comparison, 'stateBefore'>,
 ): void => {
   if (counts.length === 0) return;
-  const told = counts.map(([what, count]) => `${count} ${what}`).join(' and ');
+  const texts = counts.map(([what, count]) => `${count} ${what}`).join(' and ');
   throw new UnusableSnapshot(
-    `The state of the last accepted snapshot has ${told} twice. Restore the object ${stateBefore} from an earlier version`,
+    `The state of the last accepted snapshot has ${texts} twice. Restore the object ${stateBefore} from an earlier version`,
   );
 };
 

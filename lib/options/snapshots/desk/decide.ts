@@ -90,7 +90,7 @@ const before = (snapshot: SnapshotRecord, decision: OfPerson): Decided => {
     throw new RefusedError(
       `${decided.by} ${decided.decision} snapshot ${id} at ${decided.at}${decided.reason ? `: ${decided.reason}` : '.'}`,
     );
-  const told: Record<Exclude<SnapshotRecord['state'], 'waiting-for-approval'>, string> = {
+  const stateTexts: Record<Exclude<SnapshotRecord['state'], 'waiting-for-approval'>, string> = {
     comparing: 'it is still being compared',
     sending: 'its changes are few enough, and are being sent',
     accepted: 'its changes were few enough, and were sent',
@@ -98,7 +98,7 @@ const before = (snapshot: SnapshotRecord, decision: OfPerson): Decided => {
     failed: 'its import failed',
     superseded: 'a newer snapshot took its place',
   };
-  const reason = state === 'waiting-for-approval' ? '' : told[state];
+  const reason = state === 'waiting-for-approval' ? '' : stateTexts[state];
   throw new RefusedError(
     `Snapshot ${id} cannot be ${decision}: ${reason}${why && state === 'failed' ? ` (${why})` : ''}.`,
   );

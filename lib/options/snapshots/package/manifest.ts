@@ -90,23 +90,23 @@ type ManifestFacts = { files: Files; properties: ReadonlyMap<string, string>; is
 const modeOf = (name: FileName, { files, properties, isDelta }: ManifestFacts): Mode => {
   const file = `${name}.csv`;
   const isHere = files.has(file);
-  const told = properties.get(`file.${name.toLowerCase()}`)?.toLowerCase();
-  if (told === undefined || told === '') {
+  const mode = properties.get(`file.${name.toLowerCase()}`)?.toLowerCase();
+  if (mode === undefined || mode === '') {
     if (isHere && isDelta)
       throw new UnusableSnapshot(
         `manifest.csv has a delta. It must then have file.${name}, too, as bulk or delta`,
       );
     return isHere ? 'bulk' : 'absent';
   }
-  if (told !== 'bulk' && told !== 'delta' && told !== 'absent')
+  if (mode !== 'bulk' && mode !== 'delta' && mode !== 'absent')
     throw new UnusableSnapshot(`In manifest.csv, file.${name} must be bulk, delta or absent. Correct it`);
-  if ((told !== 'absent') !== isHere)
+  if ((mode !== 'absent') !== isHere)
     throw new UnusableSnapshot(
       isHere
         ? `In manifest.csv, file.${name} is absent, but the zip has ${file}. Correct one of them`
-        : `In manifest.csv, file.${name} is ${told}, but the zip has no ${file}. Correct one of them`,
+        : `In manifest.csv, file.${name} is ${mode}, but the zip has no ${file}. Correct one of them`,
     );
-  return told;
+  return mode;
 };
 
 /** The standard uses commas. A spreadsheet may replace all of them by another character. */

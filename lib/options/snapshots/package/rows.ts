@@ -97,13 +97,13 @@ export const mostlyRefused = (
 ): string | undefined => {
   const sumOf = (counts: RowCounts, fates: readonly RowFate[]): number =>
     fates.reduce((sum, fate) => sum + (counts[fate] ?? 0), 0);
-  const told = Object.entries(rows).flatMap(([file, counts]) => {
+  const mostlyRefusedFiles = Object.entries(rows).flatMap(([file, counts]) => {
     const [refused, all] = [sumOf(counts, refusedFates), sumOf(counts, rowFates)];
     return refused >= atLeast && refused > all / 2
       ? [`of ${all} rows of ${file}, ${refused} were refused`]
       : [];
   });
-  return told.length === 0 ? undefined : told.join('; ');
+  return mostlyRefusedFiles.length === 0 ? undefined : mostlyRefusedFiles.join('; ');
 };
 
 const words: Record<RowFate, string> = {

@@ -153,9 +153,9 @@ const orUnusable = async <Result>(work: () => Promise<Result>, name?: string): P
     if (error instanceof UnusableSnapshot) throw error;
     const { message } = error as Error;
     // These messages quote names of the zip.
-    const told = message.replace(/[^ -~]/g, '?').slice(0, 200);
+    const reason = message.replace(/[^ -~]/g, '?').slice(0, 200);
     throw new UnusableSnapshot(
-      `${name === undefined ? 'The zip' : `${name} in the zip`} cannot be read: ${told.replace(/\.$/, '')}. Export it again`,
+      `${name === undefined ? 'The zip' : `${name} in the zip`} cannot be read: ${reason.replace(/\.$/, '')}. Export it again`,
       { cause: error },
     );
   }

@@ -190,19 +190,19 @@ async function* scan(
 
 /** To handle a small piece costs more than to scan it. */
 async function* blocksOf(pieces: AsyncIterable<Buffer>, blockBytes = 512 * 1024): AsyncGenerator<Buffer> {
-  let [held, bytes]: [Buffer[], number] = [[], 0];
+  let [buffered, bytes]: [Buffer[], number] = [[], 0];
   for await (const piece of pieces) {
-    if (held.length === 0 && piece.length >= blockBytes) {
+    if (buffered.length === 0 && piece.length >= blockBytes) {
       yield piece;
       continue;
     }
-    held.push(piece);
+    buffered.push(piece);
     bytes += piece.length;
     if (bytes < blockBytes) continue;
-    yield Buffer.concat(held);
-    [held, bytes] = [[], 0];
+    yield Buffer.concat(buffered);
+    [buffered, bytes] = [[], 0];
   }
-  if (bytes > 0) yield Buffer.concat(held);
+  if (bytes > 0) yield Buffer.concat(buffered);
 }
 
 /** Undefined: it does not end within these bytes. `from`: where the next line begins. */

@@ -5,7 +5,7 @@ import {
   deliveryOf,
   isDecided,
   priorityOf,
-  wholeOf,
+  storedAtOf,
 } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { type DeadLetter, letterOf, sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { messageFor } from '../../../../lib/desk/messages/replay/send-and-delete.ts';
@@ -205,7 +205,7 @@ describe('where the whole message lies to which a letter points', () => {
       undefined,
     ],
   ])('%s', (_, record, whole) => {
-    expect(wholeOf(record(), 'grade-push')).toBe(whole);
+    expect(storedAtOf(record(), 'grade-push')).toBe(whole);
   });
 });
 

@@ -69,11 +69,11 @@ const gaps = (tally: Tally, { state }: Pick<Report, 'state'>): string[] => {
 
 const othersText = (tally: Tally): string => {
   const { changed, extra } = tally.byClass;
-  const told = [
+  const parts = [
     ...(changed > 0 ? [`${numberOf(changed)} changed on the platform since`] : []),
     ...(extra > 0 ? [`${numberOf(extra)} on the platform but not in the SIS`] : []),
   ];
-  return told.length === 0 ? '' : ` Also: ${told.join(', ')}.`;
+  return parts.length === 0 ? '' : ` Also: ${parts.join(', ')}.`;
 };
 
 const toneOf = (tally: Tally): Tone =>
@@ -185,13 +185,13 @@ const snapshotClaim = (report: Report): Note[] => {
   if (snapshots.length === 0) return [];
   const named = `the SIS’ ${snapshots.length === 1 ? 'snapshot' : 'snapshots'} ${snapshots.map(plain).join(', ')}`;
   const { selected } = tallies.snapshot;
-  const told: Note =
+  const note: Note =
     selected === 0
       ? { tone: 'plain', text: `No org unit of ${named} had its turn.` }
       : allSeen(`${countOf(selected, 'enrollment')} of ${named}`, tallies.snapshot, report);
-  if (unknown === 0) return [told];
+  if (unknown === 0) return [note];
   const text = `${countOf(unknown, 'enrollment')} of ${named} could not be compared: the crosswalk has no single id for their org units or users.`;
-  return [told, { tone: 'warn', text }];
+  return [note, { tone: 'warn', text }];
 };
 
 const stateNotes = (report: Report): Note[] => {

@@ -74,8 +74,8 @@ const statusTexts = (read: ReadFiles): string[] => {
 };
 
 const valuesText = (file: string, { column, counts, others }: ValueCounts): string => {
-  const told = counts.map(({ value, rows }) => `${value || '(empty)'} ${numberOf(rows)}`);
-  const all = [...told, ...(others > 0 ? [`other values ${numberOf(others)}`] : [])];
+  const texts = counts.map(({ value, rows }) => `${value || '(empty)'} ${numberOf(rows)}`);
+  const all = [...texts, ...(others > 0 ? [`other values ${numberOf(others)}`] : [])];
   return `${file}${column}: ${all.join(', ') || 'no row'}`;
 };
 
