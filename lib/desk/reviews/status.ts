@@ -19,6 +19,7 @@ import { compareDeployed, type DeployedVersion } from '../../stage/version.ts';
 import { type Groups, groupLetters } from '../messages/letters/list.ts';
 import { type Counts, countsOf, receive } from '../messages/letters/queue.ts';
 import { listWaiting, type WaitingGroup, withMended } from '../messages/waiting/waiting.ts';
+import { type MetricCount, readUnanswered } from './metric-counts.ts';
 import { type ExpectedLook, readExpected } from './on-call.ts';
 
 export type QueueStatus = Counts & {
@@ -43,6 +44,8 @@ export type Status<Part extends OptionFacts = never> = {
   letters: Groups & { counts: Counts; unread?: string };
   /** What messages wait for, by their functions' last report, except those that wait only for their turn. */
   waiting: WaitingGroup[];
+  /** Since half an hour, what the functions had no answer for, also if they could record nothing; undefined: unknown. */
+  unanswered: MetricCount[] | undefined;
   /** What operators have begun and is not ended; undefined: unknown. */
   atWork: Omit<AuditedCommand, 'meant' | 'did'>[] | undefined;
   /** What is expected to come, as the schedule looked at it last; undefined: it has not, or it is unknown. */
@@ -116,6 +119,7 @@ export const statusOf = async <Part extends OptionFacts = never>(
     known(openCommands(target, signal)),
     known(reachOf(target)),
     known(readExpected(target)),
+    readUnanswered(target, { functions, sinceMs: Date.now() - unansweredSinceMs, signal }),
     Promise.all(parts.map((read) => read(target, signal))),
   ]);
   const [queues, paused, connection, uses, letters, waiting] = await Promise.all([
@@ -128,13 +132,14 @@ export const statusOf = async <Part extends OptionFacts = never>(
     unlessRefused(lists.letters()),
     unlessRefused(lists.waiting()),
   ]);
-  const [deployed, atWork, reach, expected, ofOptions] = await reviews;
+  const [deployed, atWork, reach, expected, unanswered, ofOptions] = await reviews;
   const { visible, inFlight, delayed } = counts;
   const unlisted = { groups: [], matching: 0, listed: undefined, queued: visible + inFlight + delayed };
   return {
     deployed,
     queues: queues.flat(),
     paused,
+    unanswered,
     atWork: atWork?.map(({ meant: _, did: __, ...command }) => command),
     expected,
     options: ofOptions,
@@ -149,6 +154,8 @@ export const statusOf = async <Part extends OptionFacts = never>(
     waiting: 'refused' in waiting ? [] : await withMended(target, waiting, connection?.credentialSinceMs),
   };
 };
+
+const unansweredSinceMs = 30 * 60_000;
 
 const deployedVersion = async (target: Target): Promise<DeployedVersion | undefined> => {
   const deployed = await target.deployed?.();

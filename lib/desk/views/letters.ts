@@ -194,10 +194,17 @@ const isShared = (field: string): boolean => {
   return shownIds.has(name) && name !== 'userId';
 };
 
-/** Of many letters, the lists do not know the values: those of a field that is masked, or names the learner, are each learner's own. */
+const isAbsent = (field: string, error: string): boolean =>
+  !field.endsWith('.userId') &&
+  /^: (is missing|must not be null|must be an object)\b/.test(error.split(field)[1] ?? '');
+
+/**
+ * Of many letters, the lists do not know the values: those of a field that is masked, or names the learner, are each learner's own. Where
+ * the error says that there is no value, they agree.
+ */
 const isCorrectedTogether = ({ error, letters }: { error: string; letters: number }): boolean => {
   const field = fieldIn(error);
-  return letters === 1 || (field !== undefined && isShared(field));
+  return letters === 1 || (field !== undefined && (isShared(field) || isAbsent(field, error)));
 };
 
 const isBodyless = (error: string): boolean => error.startsWith('the body ');

@@ -17,6 +17,7 @@ import { needsRole } from '../../stage/roles.ts';
 import { type DeployedVersion, versionText } from '../../stage/version.ts';
 import type { Group } from '../messages/letters/groups.ts';
 import type { WaitingGroup } from '../messages/waiting/waiting.ts';
+import { periodSeconds } from '../reviews/metric-counts.ts';
 import type { OptionFacts, PaceStatus, QueueStatus, Status } from '../reviews/status.ts';
 import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
 import {
@@ -396,6 +397,8 @@ const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): Vi
   const all: View = [
     ...(deployed === undefined || deployed.is === 'same' ? [] : [stepOf(versionView(deployed), 'now')]),
     ...blockedView(waiting, connectionProblems(status)),
+    ...awayView(status),
+    ...unansweredView(status),
     ...paused.map((each) => stepOf(pausedNotes(each), 'now')),
     ...overdueSteps(status.expected),
     ...status.options.flatMap(({ first }) => first),
@@ -408,7 +411,11 @@ const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): Vi
   ];
   if (all.length > 0) return all;
   if (waiting.length > 0) return [text('Nothing: messages that wait continue by themselves.')];
-  const unknown = status.options.flatMap((each) => each.unknown ?? []);
+  const unknown = [
+    ...status.options.flatMap((each) => each.unknown ?? []),
+    ...(letters.unread === undefined ? [] : [letters.unread]),
+    ...unrecordedText(status),
+  ];
   if (unknown.length === 0 && connection && credentialNote(connection).tone === 'good')
     return [{ tone: 'good', text: 'Nothing. All is well.' }];
   const why = unknown.length > 0 ? unknown.join(' ') : 'See “Platform”.';
@@ -559,6 +566,89 @@ export const blockedView = (
       ),
     ];
   });
+};
+
+/** A short outage heals by itself. */
+const awayMs = 30 * 60_000;
+
+/** That nothing of the platform answers is told by itself, and needs nobody to look at a part. */
+const isAllAway = ({ connection, reach }: Pick<Status, 'connection' | 'reach'>): boolean =>
+  connection?.reachable === false || reach?.isReached === false;
+
+const isAwaited = ({ kind, error }: WaitingGroup): boolean =>
+  kind === 'unavailable' && networkRemedyIn(error) === undefined;
+
+/** What waits for a part of the platform or of AWS: it continues by itself, but somebody must hear that it is away. */
+const awayView = (status: Pick<Status, 'connection' | 'reach' | 'waiting'>): View => {
+  if (isAllAway(status)) return [];
+  return status.waiting
+    .filter((group) => isAwaited(group) && group.oldestMs < Date.now() - awayMs)
+    .map((group) => {
+      const title = `A part is away: ${plain(group.error)}`;
+      const told = blockedText([group]);
+      return stepOf(
+        [
+          { tone: 'bad', to: waitingScreen([group]), text: `${title}. ${told}` },
+          {
+            tone: 'todo',
+            text: 'Ask the people who run it, with this call and its answer. What waits continues by itself.',
+          },
+          { lead: 'One by one', command: `waiting --kind unavailable --function ${group.function}` },
+        ],
+        'today',
+        { title, text: told },
+      );
+    });
+};
+
+/** The count of the last invocation may be in the period before this one. */
+const unansweredLatelyMs = 2 * periodSeconds * 1000;
+
+/** An outage of so many periods is no short one. */
+const severalPeriods = 3;
+
+/** Functions that have no answer, and no record of what waits: the table of records may be what does not answer. */
+const unansweredView = (status: Pick<Status, 'connection' | 'reach' | 'waiting' | 'unanswered'>): View => {
+  if (isAllAway(status)) return [];
+  const byFunction = Map.groupBy(status.unanswered ?? [], ({ function: name }) => name);
+  const isTold = (name: string): boolean =>
+    status.waiting.some((group) => group.function === name && group.kind === 'unavailable');
+  const lately = [...byFunction].filter(
+    ([name, counts]) => !isTold(name) && counts.some(({ atMs }) => atMs > Date.now() - unansweredLatelyMs),
+  );
+  if (lately.length === 0) return [];
+  const names = lately.map(([name]) => name).join(', ');
+  const isLong = lately.some(([, counts]) => counts.length >= severalPeriods);
+  const title = `A part of the platform or of AWS does not answer ${names}`;
+  const told = 'What waits for it could not be recorded';
+  return [
+    stepOf(
+      [
+        { tone: 'bad', text: `${title}. ${told}` },
+        {
+          tone: 'todo',
+          text: 'Its log names what does not answer. If it is DynamoDB, look at the throttles of the stage’s tables. If it is over within 15 minutes, do nothing: messages continue by themselves.',
+        },
+      ],
+      isLong ? 'now' : 'today',
+      { title, text: told },
+    ),
+  ];
+};
+
+/** Messages in flight without a record are being handled, unless their functions get no answer, which is not known. */
+const unrecordedText = ({
+  queues,
+  waiting,
+  unanswered,
+}: Pick<Status, 'queues' | 'waiting' | 'unanswered'>): string[] => {
+  if (unanswered !== undefined) return [];
+  const flying = queues.reduce((sum, { inFlight }) => sum + inFlight, 0);
+  const told = waiting.reduce((sum, { messages }) => sum + messages, 0);
+  if (flying <= told) return [];
+  return [
+    `${countOf(flying - told, 'message is', 'messages are')} in flight without a record, and it is not known whether ${flying - told === 1 ? 'it is' : 'they are'} being handled. Look again in some minutes.`,
+  ];
 };
 
 /** The secrets were changed after the last try: the messages go on with their next one, or when they are woken. */

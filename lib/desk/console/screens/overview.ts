@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { readFlow } from '../../messages/letters/list.ts';
-import { readDone } from '../../reviews/done.ts';
+import { readDone } from '../../reviews/metric-counts.ts';
 import { changeDeliveries, wake } from '../../verbs/deliveries.ts';
 import { hourly } from '../../views/hourly.ts';
 import { overviewView } from '../../views/status.ts';

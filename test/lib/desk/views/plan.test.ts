@@ -102,6 +102,12 @@ test('a body without fields is corrected in an editor, which opens one letter', 
   });
 });
 
+test('what all letters lack may be set in all of them', () => {
+  const error = 'The message is not valid: data.grade: must be an object';
+  const told = firstAction({ kind: 'invalid', error, letters: 300 }, { cause: '0a1b2c3d' });
+  expect(told[0]).toMatchObject({ command: expect.stringContaining('--set data.grade=<value> ') });
+});
+
 test('what is each learner’s own is not offered to be set in many letters at once', () => {
   const first = (error: string, letters: number) =>
     JSON.stringify(firstAction({ kind: 'invalid', error, letters }, { cause: '0a1b2c3d' }));

@@ -103,6 +103,7 @@ const statusWith = (groups: Group[], more: Partial<Status<OptionStatus>>): Statu
     paused: [],
     waiting: [],
     atWork: [],
+    unanswered: [],
     options: [],
     connection: report({}),
     pace: { window: 'none', calls: [], sinceMs: 0 },
@@ -384,6 +385,52 @@ test('a certificate that is out of date is somebody’s to mend, also if only th
     expect.stringContaining('3 messages of grade-push wait for it (unavailable)'),
     '→ Have them renew it.',
   ]);
+});
+
+const waitsOf = (more: Partial<Status['waiting'][number]>): Status['waiting'][number] => ({
+  function: 'grade-push',
+  kind: 'unavailable',
+  error: 'PUT /grades/<id>: 503 Service Unavailable',
+  remedy: 'Do nothing at first.',
+  messages: 3,
+  due: 0,
+  unknown: 0,
+  nextMs: soonMs,
+  attempts: 2,
+  oldestMs: minutesAgo(40),
+  lastMs: minutesAgo(2),
+  ...more,
+});
+
+test('a part that is away for more than half an hour is something to do', () => {
+  expect(firstOf([], { waiting: [waitsOf({ oldestMs: minutesAgo(20) })] })).toEqual([
+    'Nothing: messages that wait continue by themselves.',
+  ]);
+  expect(firstOf([], { waiting: [waitsOf({})] })).toEqual([
+    '✗ A part is away: PUT /grades/<id>: 503 Service Unavailable. 3 messages of grade-push wait for it (unavailable), the oldest for 40 min; last tried 2 min ago',
+    '→ Ask the people who run it, with this call and its answer. What waits continues by itself.',
+    'One by one: sis-relay waiting --kind unavailable --function grade-push',
+  ]);
+  // That nothing answers is told once.
+  expect(firstOf([], { waiting: [waitsOf({})], connection: down }).join()).not.toContain('A part is away');
+});
+
+test('all is not said to be well while a function has no answer and cannot record what waits', () => {
+  const queues = [{ function: 'grade-push', visible: 0, inFlight: 1, delayed: 0, oldestMs: undefined }];
+  const at = (...minutes: number[]) =>
+    minutes.map((each) => ({ function: 'grade-push', atMs: minutesAgo(each), count: 1 }));
+  const told =
+    '✗ A part of the platform or of AWS does not answer grade-push. What waits for it could not be recorded';
+  expect(firstOf([], { queues, unanswered: at(3) })[0]).toBe(told);
+  const [steps] = statusView(statusWith([], { queues, unanswered: at(3, 8, 13) }));
+  expect(JSON.stringify(steps)).toContain('"severity":"now"');
+  // What is over is over, and what is recorded is told by its record.
+  expect(firstOf([], { queues, unanswered: at(25) })).toEqual(['✓ Nothing. All is well.']);
+  expect(firstOf([], { unanswered: at(3), waiting: [waitsOf({})] }).join()).not.toContain('recorded');
+  expect(firstOf([], { queues, unanswered: undefined })[0]).toMatch(
+    /^\? Nothing, as far as is known\. 1 message is in flight without a record/,
+  );
+  expect(firstOf([], { unanswered: undefined })).toEqual(['✓ Nothing. All is well.']);
 });
 
 test('what to do first is also data', () => {

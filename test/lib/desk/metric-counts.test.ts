@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readDone } from '../../../lib/desk/reviews/done.ts';
+import { readDone, readUnanswered } from '../../../lib/desk/reviews/metric-counts.ts';
 import { safe } from '../../../lib/message/safe-text.ts';
 import { createObserve } from '../../../lib/runtime/telemetry/observe.ts';
 import { localClient } from '../../local/aws/aws.ts';
@@ -36,6 +36,14 @@ test('what was done at once is counted by the metrics that functions write, and 
   writeFileSync(file, `${lines.join('\n')}\nnot a line of ours\n`);
   const done = await readDone({ prefix: 'sis-relay-local-', functionLog: { file } }, query);
   expect(done?.reduce((sum, { count }) => sum + count, 0)).toBe(2);
+  // Its one batch was answered in part.
+  const unanswered = () => readUnanswered({ prefix: 'sis-relay-local-', functionLog: { file } }, query);
+  expect(await unanswered()).toEqual([]);
+  observe.begin('another invocation');
+  observe.message({ ...report, messageId: safe`three`, outcome: 'waiting', kind: 'unavailable' });
+  observe.flush();
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  expect(await unanswered()).toEqual([{ function: 'grade-push', atMs: expect.any(Number), count: 1 }]);
 });
 
 test('of a log that cannot be read, and without one, it is not known', async () => {
@@ -47,7 +55,7 @@ test('on AWS, the metrics of each function of the stage are asked for', async ()
   const { port } = server.address() as AddressInfo;
   const functionLog = { client: localClient(`http://127.0.0.1:${port}`) };
   const done = await readDone({ prefix: 'sis-relay-prod-', functionLog }, query);
-  expect(done).toEqual([{ atMs, count: 12 }]);
+  expect(done).toEqual([{ function: 'grade-push', atMs, count: 12 }]);
   const [{ MetricStat = undefined } = {}] = JSON.parse(asked[0] ?? '{}').MetricDataQueries ?? [];
   expect(MetricStat).toMatchObject({
     Metric: {
