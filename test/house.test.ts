@@ -251,6 +251,33 @@ test('the console’s script stays small: 20 KB', () => {
   expect(Buffer.byteLength(read('lib/desk/console/html/console.js'))).toBeLessThanOrEqual(20 * 1024);
 });
 
+describe('the glossary', () => {
+  const rows = [
+    ...(read('lib/README.md').split('## Glossary')[1]?.split('\n## ')[0] ?? '').matchAll(/^\| (.+) \|$/gm),
+  ]
+    .map(([, row = '']) => row.split('|').map((cell) => cell.trim()))
+    .slice(1);
+  const refused = rows.flatMap(([, , not = '']) => not.split(', ').filter((word) => word !== ''));
+  const wordsOf = (name: string): string[] =>
+    name
+      .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+      .toLowerCase()
+      .split(/[^a-z]+/);
+  test('has at most 25 words', () => {
+    expect(rows.length).toBeLessThanOrEqual(25);
+    expect(refused).not.toEqual([]);
+  });
+  test.each(sources)('%s names nothing by another word', (file) => {
+    const exported = [...read(file).matchAll(/^export (?:async )?(?:const|function|class|type) (\w+)/gm)].map(
+      ([, name = '']) => name,
+    );
+    const words = [file.slice(file.lastIndexOf('/') + 1), ...exported].flatMap(wordsOf);
+    expect(
+      words.filter((word) => refused.includes(word.replace(/s$/, '')) || refused.includes(word)),
+    ).toEqual([]);
+  });
+});
+
 describe('files', () => {
   test.each(sources)('%s is not a drawer for anything', (file) =>
     expect(file).not.toMatch(/\b(utils?|helpers?|common|types|index)\.ts$/),
