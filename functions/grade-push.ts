@@ -64,7 +64,7 @@ const checkMaximum = async (
     'unknown-id',
     safe`${outOfProblem} the maximum ${maximum} for grade object ${gradeObjectId}. Nothing is sent until it has the maximum ${outOf}`,
     {
-      remedy: `If ${outOf} is right, find the message that was to set it (\`sis-relay letters list --function grade-object-update --org-unit ${orgUnitId}\`, \`sis-relay waiting list --function grade-object-update\`) and have it done, or set the maximum on the platform. If ${maximum} is right, correct data.grade.points and data.grade.outOf (\`sis-relay letters edit\`).`,
+      remedy: `1. Check which maximum is right. 2. If it is ${outOf}, find the message that sets it (\`sis-relay letters list --function grade-object-update --org-unit ${orgUnitId}\`, \`sis-relay waiting list --function grade-object-update\`), and replay or wake it, or set the maximum on the platform. 3. If it is ${maximum}, correct data.grade.points and data.grade.outOf (\`sis-relay letters edit\`).`,
     },
   );
 };

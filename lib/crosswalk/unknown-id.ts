@@ -21,7 +21,7 @@ const nearText = (near: NearName | undefined): SafeText =>
 const nearRemedy = (knower: string, near: NearName | undefined): string => {
   if (near === undefined) return '';
   const rule = ruleFor(near.differs);
-  return `${knower} knows ${near.name}, which differs ${differenceText(near.differs)}. If that is meant, have the name corrected where it comes from${rule === undefined ? '' : ` (by a mapping: ${rule})`}. `;
+  return `${knower} knows ${near.name}, which differs ${differenceText(near.differs)}. If that name is meant, have it corrected where it comes from${rule === undefined ? '' : ` (by a mapping: ${rule})`}. `;
 };
 
 const correctIt = 'If it is wrong, correct the message (`sis-relay letters edit`).';
@@ -69,7 +69,7 @@ export const unknownGradeObject = (
   return unknownId(
     sisId,
     safe`None of the ${listed} grade objects of org unit ${orgUnitId} has the name in ${fields}${nearText(near)}`,
-    `${nearRemedy('The platform', near)}If the name is right, find the message that was to create or rename the grade object (\`sis-relay letters list --org-unit ${orgUnitId}\`, \`sis-relay waiting list --org-unit ${orgUnitId}\`) and have it done, or give the grade object this name on the platform. ${correctIt}`,
+    `${nearRemedy('The platform', near)}1. Check whether the name is right. 2. ${correctIt} 3. If it is right, find the message that creates or renames the grade object (\`sis-relay letters list --org-unit ${orgUnitId}\`, \`sis-relay waiting list --org-unit ${orgUnitId}\`), and replay or wake it, or give the grade object this name on the platform.`,
   );
 };
 

@@ -42,14 +42,14 @@ export const failureKinds = {
     responsible: 'platform',
     letters: 'replay',
     remedy:
-      'Check on the platform whether it was done. If it was, discard this letter. If not, have this answer added to sis-relay, or use a version of the call whose answer sis-relay knows, then replay.',
+      '1. Check on the platform whether the change was made. 2. If it was, discard this letter. 3. If it was not, have this answer added to sis-relay, or set a version of the call whose answer it knows. 4. Then replay.',
   },
   intercepted: {
     disposition: 'park',
     responsible: 'schedule',
     letters: 'replay',
     remedy:
-      'Check what is between sis-relay and the platform (a proxy, a firewall, a login), and check the settings PLATFORM_URL and PLATFORM_API_ROOT. Then replay.',
+      '1. Check what is between sis-relay and the platform: a proxy, a firewall, a login. 2. Check the settings PLATFORM_URL and PLATFORM_API_ROOT. 3. Then replay.',
   },
   'missing-scope': {
     disposition: 'park',

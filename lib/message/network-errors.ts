@@ -10,34 +10,34 @@ type NetworkError = {
 };
 
 const untilWhen =
-  'Messages wait for it, as a rule for a day, and go on by themselves; then they become letters, to be replayed.';
+  'Until this is corrected, messages wait, usually for up to a day, and then become letters. Messages that wait continue by themselves; letters must be replayed.';
 
 /** The first row that matches counts. Those of the first group come only while a connection is made: nothing was sent. */
 const neverConnected: readonly NetworkError[] = [
   {
     codes: /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/,
     what: safe`no connection, as the certificate is out of date`,
-    remedy: `Have the people who run the platform renew its certificate, or what presents it in front of the platform. ${untilWhen}`,
+    remedy: `Ask the people who run the platform, or the proxy before it, to renew the certificate. ${untilWhen}`,
   },
   {
     codes: /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)$/,
     what: safe`no connection, as the certificate is for another host`,
-    remedy: `Compare the host in PLATFORM_URL (platformUrl of the stage) with the platform’s address: correct it and deploy, or have the people who run the platform present a certificate for it. ${untilWhen}`,
+    remedy: `1. Compare the host in PLATFORM_URL (platformUrl of the stage) with the platform’s address. 2. If it is wrong, correct it and deploy. 3. If it is right, ask the people who run the platform for a certificate of this host. ${untilWhen}`,
   },
   {
     codes: /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)/,
     what: safe`no connection, as the certificate is not trusted`,
-    remedy: `Have the people who run the platform present a whole and valid chain of certificates. If something between decrypts the traffic, such as a proxy, have its owner let the platform’s host through. ${untilWhen}`,
+    remedy: `Ask the people who run the platform for a complete and valid chain of certificates. If a proxy decrypts the traffic, ask its owner to let the platform’s host through. ${untilWhen}`,
   },
   {
     codes: /^(ERR_TLS|ERR_SSL|EPROTO)/,
     what: safe`no connection, as TLS failed`,
-    remedy: `Check scheme and port in PLATFORM_URL (platformUrl of the stage): correct it and deploy, or have the people who run the platform, or a proxy before it, enable TLS 1.2 or later. ${untilWhen}`,
+    remedy: `1. Check scheme and port in PLATFORM_URL (platformUrl of the stage). 2. If they are wrong, correct them and deploy. 3. If they are right, ask the people who run the platform, or the proxy before it, to enable TLS 1.2 or later. ${untilWhen}`,
   },
   {
     codes: /^ENOTFOUND$/,
     what: safe`no connection, as the host’s name does not resolve`,
-    remedy: `Check the host in PLATFORM_URL (platformUrl of the stage): correct it and deploy, or have the people who run the platform’s DNS restore the name. ${untilWhen}`,
+    remedy: `1. Check the host in PLATFORM_URL (platformUrl of the stage). 2. If it is wrong, correct it and deploy. 3. If it is right, ask the people who run the platform’s DNS to restore the name. ${untilWhen}`,
   },
   {
     codes: /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/,

@@ -9,8 +9,7 @@ export const isLarge = ({ body }: SQSRecord): boolean =>
   typeof body === 'string' && body.length >= largeLength;
 
 /**
- * Whether the function may die of the message before it locks its resource, as when it is parsed. A receipt that never ended hides a
- * message for the queue's whole visibility timeout, and a message that waited has survived. So most messages that come again are not
+ * Whether the function may die of the message before it locks its resource, as when it is parsed. If the function crashed, SQS hid the message for the whole visibility timeout. A message that came back earlier only waited. So most messages that come again are not
  * suspected, and a flood that takes turns costs nothing here.
  */
 export const isSuspect = (record: SQSRecord, delivery: Delivery, visibilityMs: number): boolean => {

@@ -35,13 +35,13 @@ export const deferrals = {
     kind: 'uncertain',
     reason: safe`The platform still returns the previous value, and sending now would overwrite the last change. The message waits until the platform shows that change`,
     remedy:
-      'Compare what the platform holds with what was sent last about this resource. If a restore has set the platform back, send that again (`sis-relay reconcile resend`), or have the message sent with all its fields. Then replay this letter. The replay keeps what the platform then shows.',
+      '1. Compare the resource on the platform with what was last sent for it. 2. If a restore has set the platform back, send the lost values again (`sis-relay reconcile resend`), or have the producer send a message with all fields. 3. Replay this letter. It keeps the values that the platform shows at that time.',
   },
   newer: {
     kind: 'uncertain',
     reason: safe`A newer message about the same resource has no outcome yet. It supersedes this one only if it is done`,
     remedy:
-      'Find the newer message about the same resource (a letter, or on its queue) and settle it first. Then replay this letter: it is superseded if the newer one was done. If you want this message instead, check what the platform holds, replay this letter and discard the newer one.',
+      '1. Find the newer message about the same resource: a letter, or a message on its queue. 2. Replay it or discard it. 3. Replay this letter: it is superseded if the newer one was done. To apply this message instead: 1. Check what the platform holds. 2. Replay this letter. 3. Discard the newer one.',
   },
 } as const;
 
@@ -83,6 +83,6 @@ export const noRoom = ({ fields, open }: Full): MessageFailure =>
     safe`The ledger has no room for one more change of this resource: it remembers ${fields} changes, ${open} of them without an outcome. Nothing was sent`,
     {
       remedy:
-        'Too many changes of one resource. 1. Find out who sends them. 2. Settle its other uncertain letters. 3. Check on the platform whether this message was done. 4. If it was, discard this letter. If not, replay it, an hour after the last change or later. The replay drops the older half of the history: if the SIS sends one of those changes again, it counts as new.',
+        'One resource has too many changes. 1. Find out who sends them. 2. Replay or discard its other uncertain letters. 3. Check on the platform whether this message was done. 4. If it was, discard this letter. 5. If it was not, replay it an hour after the last change or later. The replay drops the older half of the history: if the SIS sends one of those changes again, it counts as new.',
     },
   );

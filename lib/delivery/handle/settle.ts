@@ -46,7 +46,7 @@ export const processRecord = async <Data>(
   } catch (error) {
     return unparsed({ kind: 'fail', failure: failureOf(error), isUnrecorded: true });
   }
-  // Its first death was not counted here, but for those beside it by their resources.
+  // The receipt's entry did not exist at the first crash, so it does not count that crash; the entries of the other messages' resources do.
   if (verdict.kind === 'isolate') return unparsed({ ...verdict, deaths: verdict.deaths + 1 });
   if (verdict.kind !== 'send') return unparsed(unsent(verdict));
   const settlement = await settled();

@@ -5,7 +5,7 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Unresolved } from '../ledger/judge.ts';
 import type { Integration, IntegrationContext } from './integration.ts';
 
-/** Of what was done, the platform may keep another clock. */
+/** The platform may date a change by a clock that differs from ours by up to a day. */
 const toleratedClockMs = 86_400_000;
 
 /**

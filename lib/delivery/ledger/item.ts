@@ -93,8 +93,8 @@ export const isSuperseded = ({ done, open }: Field, { version, isRecent }: First
   done !== undefined && (isLater(done.version, version) || (isRecent && open === undefined));
 
 /**
- * The version of a message by the time that it gave first: it is no newer if it gives another time later. `isRecent`: no field
- * has it any more, as a newer one came, which is open or done.
+ * The version of a message, with the time that it gave when it first came: a repeated message with a later time is not newer. `isRecent`: it
+ * is remembered, but a newer one (open or done) has replaced it in each field.
  */
 export const firstVersion = (
   { fields, recentMessages }: Item,

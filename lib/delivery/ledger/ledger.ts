@@ -181,8 +181,7 @@ const takingOf = (entry: Entry, { begunMs, lockMs }: { begunMs: number; lockMs: 
 };
 
 /**
- * What an earlier attempt left open is this attempt's from now on: its deaths count, and those before a replay do not, which is a new
- * life.
+ * This attempt takes over what an earlier attempt of the message left open, with its number of crashes. A replay sets that number to 0.
  */
 const openOf = ({ entry: { messageId, replays, repeatable }, version, before, begunMs }: Taken): Open => ({
   sinceMs: begunMs,

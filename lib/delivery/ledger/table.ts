@@ -26,8 +26,8 @@ export type Taking = {
 };
 
 /**
- * Locks are measured by the clocks of the containers. Two clocks that differ from DynamoDB's by this much at most take a third of
- * the time from each other in which an unanswered call may still act.
+ * Locks are measured by the clocks of the containers. Two containers' clocks may each differ from DynamoDB's by this much.
+ * Together that is a third of the minute in which an unanswered call may still take effect.
  */
 const maxClockDifferenceMs = 10_000;
 

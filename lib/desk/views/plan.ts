@@ -61,7 +61,7 @@ const planSections = (plan: Plan, report: Probed): View => {
           text:
             report === 'not asked'
               ? 'A plan without a probe looks for no secrets, and at only some of the messages that were invalid.'
-              : 'A plan of other letters, too, looks at only some of those that may fail again for what they hold or need.',
+              : 'There are too many letters to check them all: this plan checked only some of those that may fail again.',
         },
         { lead: 'To check all of them', command: `letters replay --kind ${kindsIn(notChecked).join(',')}` },
         {

@@ -111,8 +111,8 @@ export const decisionForm = (id: string, reason = ''): Form => ({
   hidden: { id, kind: undecidedKinds },
   fields: [{ reason: 'required', value: reason }],
   buttons: [
-    { text: 'Send: it was not', value: 'send' },
-    { text: 'Discard: it was done', value: 'discard', isDestructive: true },
+    { text: 'Not done: send it', value: 'send' },
+    { text: 'Done: discard the letter', value: 'discard', isDestructive: true },
   ],
 });
 

@@ -25,7 +25,7 @@ export const stage: FunctionParts = {
     // A run that fails is the next minute's work.
     ChangesUnread: {
       severity: 'act now',
-      text: 'For a quarter of an hour, changes of the student information system could not be read. The log of `change-poll` shows why. If the mapping makes no message of a whole page, the page is not passed. No change is lost.',
+      text: 'For a quarter of an hour, changes of the student information system could not be read. The log of `change-poll` shows why. If the mapping makes no message of several notices in a row, `change-poll` stops before them. No change is lost.',
       see: 'lib/options/changes/README.md#change-notices-are-not-read-or-refused',
       ...counted([metric('ChangePollsFailed', { function: 'change-poll' })]),
       DatapointsToAlarm: 3,

@@ -21,7 +21,7 @@ export const stage: FunctionParts = {
         metric('ExportRuns', { outcome: 'empty' }),
       ]),
     },
-    // A night that begins later than the one before is none without an export. Exports that people start do not count.
+    // Two runs may be more than 24 hours apart, so the alarm waits for 26. Exports that people start do not count.
     ExportSilent: {
       severity: 'this week',
       text: 'For more than a day, the schedule has not started `course-export`.',

@@ -43,7 +43,8 @@ export const stage: FunctionParts = {
     ];
   },
   alarms: ({ metric, alive }) => ({
-    // One night may be too short, or the platform away. A night that ends later than the one before is none without a comparison.
+    // One night may be too short, or the platform may be down. A comparison may also end later than the one of the night before, so more than
+    // 24 hours between two are no fault.
     ReconcileSilent: {
       severity: 'this week',
       text: 'For three nights, no comparison of the platform with what was sent has finished.',

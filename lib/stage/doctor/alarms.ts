@@ -84,7 +84,7 @@ export const fillOfMetrics: Step = {
     'two metrics, which CloudWatch itself forgets, and five alarms for a quarter of an hour: less than $0.02',
   minutes: soundMinutes,
   expected:
-    'one value among metrics without data rings, and ends without data; a metric that had data rings when it falls silent, and as long as it is; one that never had any does not, and one that speaks does not',
+    'an alarm goes off after one value among metrics without data, and ends when no more come; one goes off when a metric that had data has none, and stays on; one of a metric that never had data, or that still has, does not go off',
   rights: [...rights, 'cloudwatch:PutMetricData'],
   try: async (corner) => {
     const { metric, count, alarm, look } = await alarmsOf(corner);

@@ -30,7 +30,7 @@ const start = async (corner: Corner, event: object, name?: string): Promise<void
   await lambda.send(invoke);
 };
 
-/** Some of the clock of this machine is another than that of AWS. */
+/** How far this machine's clock may differ from AWS'. */
 const clockMs = 10 * 60_000;
 
 /** Executions of the import since then whose event has this text. */

@@ -146,7 +146,7 @@ const aboutLetters = ({ metric, queueMetric }: StageMetrics): Alarms => {
     },
     LettersOperator: {
       severity: 'today',
-      text: 'Messages were parked for a new cause that needs a decision of yours, or on which a function died or has a bug.',
+      text: 'Messages were parked for a new cause: you must decide on them, a function died on them, or sis-relay has a bug.',
       command,
       see: 'there-are-many-letters',
       ...newCauses('LettersOperator'),
@@ -281,7 +281,7 @@ const isAway = (id: string): boolean => id.startsWith('PartAway');
 export const compositeAlarms = (alarms: Alarms): Record<string, CompositeAlarm> => ({
   Waiting: {
     severity: 'act now',
-    text: 'Messages wait, or lie on their queue unhandled. It is silent while all messages wait for what `ConnectionFails` or `ServiceRefused` tells.',
+    text: 'Messages wait, or stay on their queue and are not handled. This alarm sends no mail while `ConnectionFails` or `ServiceRefused` reports why all messages wait.',
     see: 'messages-wait',
     anyOf: partsOf(alarms, (id) => !isAway(id)),
     ActionsSuppressor: 'Outage',

@@ -17,27 +17,27 @@ const failed = (code: string) =>
   );
 
 test.each([
-  [
-    'CERT_HAS_EXPIRED',
-    'no connection, as the certificate is out of date',
-    'run the platform renew its certificate',
-  ],
-  ['CERT_NOT_YET_VALID', 'no connection, as the certificate is out of date', 'renew its certificate'],
+  ['CERT_HAS_EXPIRED', 'no connection, as the certificate is out of date', 'to renew the certificate'],
+  ['CERT_NOT_YET_VALID', 'no connection, as the certificate is out of date', 'renew the certificate'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'no connection, as the certificate is for another host', 'PLATFORM_URL'],
-  ['SELF_SIGNED_CERT_IN_CHAIN', 'no connection, as the certificate is not trusted', 'such as a proxy'],
+  [
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'no connection, as the certificate is not trusted',
+    'If a proxy decrypts the traffic',
+  ],
   [
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     'no connection, as the certificate is not trusted',
-    'whole and valid chain',
+    'complete and valid chain',
   ],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'no connection, as TLS failed', 'scheme and port in PLATFORM_URL'],
   ['EPROTO', 'no connection, as TLS failed', 'enable TLS 1.2'],
-  ['ENOTFOUND', 'no connection, as the host’s name does not resolve', 'DNS restore the name'],
+  ['ENOTFOUND', 'no connection, as the host’s name does not resolve', 'DNS to restore the name'],
 ])('%s is somebody’s to mend: whose, and until when', (code, what, whose) => {
   const { kind, message, remedy } = failed(code);
   expect([kind, message]).toEqual(['unavailable', `GET /users/whoami: ${what} (${code})`]);
   expect(remedy).toContain(whose);
-  expect(remedy).toContain('as a rule for a day');
+  expect(remedy).toContain('usually for up to a day');
   // Also from a record, which holds the words alone.
   expect(networkRemedyIn(`GET /<id>/whoami: ${what} (${code})`)).toBe(remedy);
 });

@@ -26,13 +26,15 @@ export const addCommands = (program: Command, cli: Cli): void => {
   crosswalk
     .command('accept')
     .description(
-      'accepts that a code has moved to another org unit, or that a user name and its account have stayed one person’s',
+      'accepts that a code belongs to another org unit now, or that both records with a user name are the same person',
     )
     .argument('[name]', 'code of the org unit, or a user name')
     .argument('[more...]', 'further user names')
     .option('--all', 'all user names that passed to another record: you know that each is one person')
     .addOption(
-      new Option('--kind <kind>', 'what is given, if it is both').choices(['code', 'user']).conflicts('all'),
+      new Option('--kind <kind>', 'what the name is, if both a code and a user name match')
+        .choices(['code', 'user'])
+        .conflicts('all'),
     )
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--yes', 'do not ask')

@@ -21,8 +21,8 @@ export const connectionCheck: FunctionParts = {
     },
   ],
   alarms: ({ metric }) => ({
-    // An alarm sends one mail, when it goes off: what one learner’s credential sets off for weeks must not be what tells of the service's
-    // own.
+    // An alarm sends mail when it goes off, not while it stays on, and a learner's refused credential can keep one on for weeks. So the service's
+    // own credential has its own alarm.
     ServiceRefused: {
       severity: 'act now',
       text: 'The platform refuses sis-relay’s own credential, or it cannot be read. `status` names the secret and who must act. All messages wait, for up to a day.',

@@ -592,7 +592,9 @@ test('a message for whose change the ledger has no room is a letter that says so
   expect(letters[0]?.failure).toMatchObject({
     message:
       'The ledger has no room for one more change of this resource: it remembers 300 changes, 300 of them without an outcome. Nothing was sent',
-    remedy: expect.stringMatching(/Settle its other uncertain letters\. .* If not, replay it/),
+    remedy: expect.stringMatching(
+      /Replay or discard its other uncertain letters\. .* If it was not, replay it/,
+    ),
   });
   await container(well, shared)(recordOf('a', { replays: 1, kind: 'uncertain' }));
   await container(well, shared)(recordOf('b'));

@@ -181,7 +181,7 @@ describe('a message whose turn has not come', () => {
       const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(21, day), limits);
       return fate.outcome === 'parked' ? fate.failure.remedy : undefined;
     };
-    expect(remedyOf('newer')).toMatch(/^Find the newer message about the same resource/);
+    expect(remedyOf('newer')).toMatch(/^1\. Find the newer message about the same resource/);
     expect(remedyOf('busy')).toBe('The message waited for 24 h. When the cause is gone, replay this letter.');
   });
 });

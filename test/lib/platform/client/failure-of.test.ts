@@ -103,7 +103,7 @@ describe('the kind of a failed call', () => {
   ])('of %j with %j', (text, given, repeatable, once) => {
     const failures = failuresOf(text, given);
     expect(failures.map(({ kind }) => kind)).toEqual([repeatable, once]);
-    for (const { remedy } of failures) expect(remedy).toMatch(/^[A-Z].*\.$/);
+    for (const { remedy } of failures) expect(remedy).toMatch(/^(1\. )?[A-Z].*\.$/);
   });
 });
 
@@ -239,7 +239,7 @@ describe('what a failure tells', () => {
       title: 'Blocked: private-content',
     });
     expect(failure?.remedy).toMatch(
-      /^Check what is between sis-relay and the platform .* Then replay\. If the platform itself/,
+      /^1\. Check what is between sis-relay and the platform.* Then replay\. If the platform itself/,
     );
     expect(failure?.remedy.endsWith(end)).toBe(true);
   });
@@ -250,7 +250,7 @@ describe('what a failure tells', () => {
     const told = { status: 403, title: 'Web Application Firewall', detail: 'Blocked: x_c=…' };
     expect(first(page, { type: html })).toMatchObject({ kind: 'intercepted', message, ...told });
     const remedyOf = (status: number) => first('<html>No</html>', { status, type: html })?.remedy;
-    const look = /^Check what is between [^.]* PLATFORM_API_ROOT\. Then replay\./;
+    const look = /^1\. Check what is between .* PLATFORM_API_ROOT\. 3\. Then replay\./;
     for (const status of [400, 403]) expect(remedyOf(status)).toMatch(new RegExp(`${look.source}$`));
     for (const status of [300, 399, 404, 405])
       expect(remedyOf(status), `${status}`).toMatch(new RegExp(`${look.source} Check the path`));
@@ -298,7 +298,9 @@ describe('what a failure tells', () => {
         title: 'Unexpected Answer',
         detail: 'came: { Id: null, Name: string }; expected: Id (number)',
       });
-    expect(failures[0]?.remedy).toMatch(/^Check on the platform whether it was done.*“read-thing”/);
+    expect(failures[0]?.remedy).toMatch(
+      /^1\. Check on the platform whether the change was made.*“read-thing”/,
+    );
   });
 
   test('is under which status an error came that tells another', () => {

@@ -91,10 +91,11 @@ CREATE TABLE clashing AS
     USING (org_unit_ref, normalized_title) WHERE stays;
 
 -- name: judge_titles
--- In: wanted; objects_before; dropped_ms(). Out: titles; circles. A title that is new for its line item may be that of a grade object which
--- the platform has. Then that is free if no line item has it, if the one that has it goes or moves to another org unit, or if that one takes a
--- free grade object itself: in a circle, all pass on theirs. Grade objects that are passed on stay as they are, and grades go to the others.
--- It is not free if the line item that has it gets another title for it, as nobody knows whether the platform takes that.
+-- In: wanted; objects_before; dropped_ms(). Out: titles; circles. A title that is new for its line item may be
+-- that of a grade object which the platform has. That grade object is free in three cases: no line item has it; its line item is
+-- removed or moves to another org unit; its line item takes another free grade object. Line items that exchange titles in a
+-- circle all count as free. Grade objects that are passed on stay as they are, and grades go to the others. It is not free if the
+-- line item that has it gets another title for it, as nobody knows whether the platform takes that.
 INSERT INTO titles
   SELECT w.id, o.object, o.id AS owner, x.id IS NOT NULL AS is_taken, n.rows > 1 AS is_double, l.org_unit_ref IS NOT NULL AS is_left
   FROM (SELECT * FROM wanted WHERE NOT stays) w

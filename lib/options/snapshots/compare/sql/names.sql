@@ -78,8 +78,9 @@ CREATE TABLE former AS
     LEFT JOIN state_passed_names p ON w.record_type = 'user' AND p.source_id = w.id AND p.name = w.name AND p.user_id = k.id;
 CREATE TABLE same_people AS
   SELECT DISTINCT a.name, a.id FROM accepted_names a JOIN names_now n ON n.record_type = 'user' AND n.id = a.record AND n.name = a.name;
--- passed: records whose user name was that of another active record, which has it no more, while the crosswalk still gives what that one stood
--- for; or whose name gives what another record has stood for, by whose own name the crosswalk gives that no more. Whether they are one person
+-- passed: records whose user name may lead to another person's account. (1) Another active record had this name and has it no more, and the
+-- crosswalk still gives that record's account for it. (2) The crosswalk gives for this name the account of another record, and no longer
+-- gives that account for that record's own name. Whether they are one person
 -- is unknown, so nothing is sent by this name until the crosswalk gives another id or an operator has accepted that they are.
 -- bearers: which record had a name, also one that was in doubt.
 CREATE TABLE bearers AS

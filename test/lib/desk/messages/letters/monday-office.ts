@@ -32,7 +32,7 @@ const asks: readonly (readonly [Cause, ...string[]])[] = [
   ['missing-scope', 'Grant the scope grades:gradevalues:write'],
   ['missing-permission', 'the permission EditGrades'],
   ['other-permission', 'the permission ReleaseGrades'],
-  ['intercepted', 'Check what is between sis-relay and the platform'],
+  ['intercepted', '1. Check what is between sis-relay and the platform'],
   ['defect', 'This is a bug in sis-relay', 'deploy the fix'],
   ['rejected', 'Grade object not found', 'Correct what the platform names'],
   ['locked', 'Locked until Monday', 'Correct what the platform names'],
