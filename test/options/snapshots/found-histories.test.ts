@@ -956,6 +956,18 @@ test('what stays for a row that cannot be used brings back no enrollment that wa
   expect(platform.all()).toEqual(['2601 102 110']);
 });
 
+test('a row that cannot be used keeps an enrollment by the new name of its user, whose former one is somebody else’s', async () => {
+  const { bucket, crosswalk, platform, put } = newStage();
+  const roleId = { from: 'ROLE', values: { S: 110 } };
+  bucket.write('snapshot-mapping.json', mapping(enrolling({ data: { ...who, roleId } })));
+  crosswalk.fill('orgUnitCode', { BIO: 2601 });
+  crosswalk.fill('userName', { ada: 101 });
+  await put('a.csv', roster('BIO ada S'));
+  crosswalk.fill('userName', { lee: 101, ada: 102 });
+  await put('a.csv', roster('BIO lee guest'), { isApproved: true });
+  expect(platform.all()).toEqual(['2601 101 110']);
+});
+
 test('a row by a name that nobody knew is not sent to who has that name now, if the row cannot be used', async () => {
   const { bucket, crosswalk, platform, put } = newStage();
   crosswalk.fill('orgUnitCode', { BIO: 2601 });

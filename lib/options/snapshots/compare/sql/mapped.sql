@@ -113,9 +113,11 @@ INSERT INTO key_ids FROM key_ids_before ANTI JOIN key_ids USING (key);
 CREATE MACRO org_unit_id_to_keep(claim_key) AS (SELECT any_value(i.org_unit_id) FROM key_ids i WHERE i.key = claim_key);
 CREATE MACRO user_id_to_keep(claim_key) AS (SELECT any_value(i.user_id) FROM key_ids i WHERE i.key = claim_key);
 CREATE OR REPLACE VIEW accepted_keys AS
-  SELECT w.kind_name, w.key, coalesce(id_in_token(w.org_unit_or_object), o.id, w.org_unit_or_object) AS org_unit_or_object,
-    coalesce(id_in_token(w.user_name), u.id, w.user_name) AS user_name, w.last_snapshot_number
-  FROM accepted w LEFT JOIN stands_for o ON o.token = w.org_unit_or_object LEFT JOIN stands_for u ON u.token = w.user_name;
+  SELECT w.kind_name, w.key, coalesce(i.org_unit_id, id_in_token(w.org_unit_or_object), o.id, w.org_unit_or_object) AS org_unit_or_object,
+    -- A user's name may be somebody else's now.
+    coalesce(i.user_id, id_in_token(w.user_name), u.id, w.user_name) AS user_name, w.last_snapshot_number
+  FROM accepted w LEFT JOIN key_ids_before i USING (key)
+    LEFT JOIN stands_for o ON o.token = w.org_unit_or_object LEFT JOIN stands_for u ON u.token = w.user_name;
 -- A message that waited until its name was known may have overruled what was sent meanwhile, or was overruled.
 INSERT INTO accepted BY NAME
   SELECT unnest(w), is_learnt AND is_about_enrollment(w.kind_name) AND NOT is_state_of_10() AS must_resend, is_learnt, row_standing FROM (
