@@ -115,8 +115,11 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return all;
   };
 
-  /** By enrollment, the files that ever claimed it by a row that could be used. */
-  const usedBy = new Map<string, Set<FileName>>();
+  /** How often each file was accepted, and by row, at which of these times it could not be used first. */
+  const times = new Map<FileName, number>();
+  const unusableSince = new Map<string, Map<string, number>>();
+  /** By enrollment and file, when it was used last, and when the file had it last: also what a row that cannot be used may mean. */
+  const hadBy = new Map<string, Map<FileName, { used: number; had: number }>>();
   /** The day of each file, when it was accepted last: dates are read by that, until it comes again. */
   const days = new Map<FileName, string>();
   /** By file and CSV file, what each row said when it could be used last. */
@@ -134,23 +137,35 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
   const meantIn = function* (file: string): Generator<Meant> {
     for (const [name, byFile] of files)
       for (const row of byFile.get(file)?.values() ?? []) {
-        if (!row.said.isUnusable) continue;
         const { LOGIN = '' } = row.cells;
         // A table has names alone, and its name may be somebody else's still.
-        if (LOGIN !== '' && crosswalk.idOf('userName', LOGIN) !== row.said.person) continue;
-        const last = lastUsed.get(`${name} ${file}`)?.get(row.id);
-        const now = whereIn(row.said);
-        // A row used before that no longer tells whom or what it is about is about the same as then.
-        const isWhole = now.place !== undefined && now.person !== undefined;
-        if (last === undefined || isWhole) yield { ...now, file: name };
-        if (last !== undefined) yield { ...whereIn(last), file: name };
+        const isHers = LOGIN === '' || crosswalk.idOf('userName', LOGIN) === row.said.person;
+        if (row.said.isUnusable && isHers) yield* meantBy(row, name, file);
       }
   };
-  const whereIn = (said: Said): Omit<Meant, 'file'> => {
+  const meantBy = function* ({ id, said }: Row, name: FileName, file: string): Generator<Meant> {
+    const last = lastUsed.get(`${name} ${file}`)?.get(id);
+    const now = whereIn(said);
+    const isWhole = now.place !== undefined && now.person !== undefined;
+    const since = isWhole ? undefined : unusableSince.get(`${name} ${file}`)?.get(id);
+    // A row used before that no longer tells whom or what it is about is about the same as then.
+    if (last === undefined || isWhole) yield { ...now, since, file: name };
+    if (last !== undefined) yield { ...whereIn(last), file: name };
+  };
+  const whereIn = (said: Said): Omit<Meant, 'file' | 'since'> => {
     const of = said.item === undefined ? placeOf(said) : lineItems.objectOf(said);
     const place = said.code === undefined ? undefined : String(of);
     const { university, person, item, role } = said;
     return { university, place, person, item, isEnd: role === 'none' };
+  };
+
+  /**
+   * A row holds nothing that its file has lost before. One that does not tell whom it is about is not about what has had a row of its own
+   * beside it.
+   */
+  const mayHold = (key: string, { file, since = Number.POSITIVE_INFINITY }: Meant): boolean => {
+    const its = hadBy.get(key)?.get(file);
+    return its !== undefined && its.had >= (times.get(file) ?? 0) - 1 && its.used < since;
   };
 
   const enrollmentsWanted = (before: Checked['before']): Map<string, Wanted> => {
@@ -159,7 +174,9 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       for (const claim of rowsOf(file)) {
         const key = `${placeOf(claim)} ${claim.person}`;
         claims.set(key, [...(claims.get(key) ?? []), claim]);
-        usedBy.set(key, (usedBy.get(key) ?? new Set()).add(claim.file));
+        const time = times.get(claim.file) ?? 0;
+        const byFile = hadBy.get(key) ?? new Map();
+        hadBy.set(key, byFile.set(claim.file, { used: time, had: time }));
       }
     const meant = newMeant(enrollmentFiles.flatMap((file) => [...meantIn(file)]));
     for (const key of before.keys())
@@ -167,8 +184,11 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     return new Map(
       [...claims].map(([key, each]) => {
         const was = before.get(key);
-        // A row holds nothing that its file never had.
-        const of = meant(key).filter(({ file }) => usedBy.get(key)?.has(file));
+        const of = meant(key).filter((one) => mayHold(key, one));
+        for (const { file, isEnd } of of) {
+          const its = hadBy.get(key)?.get(file);
+          if (its && !isEnd) its.had = times.get(file) ?? 0;
+        }
         const wanted = withUnusable(enrollmentOf(each, was), { before: was, meant: of });
         // What a file says by a code whose move is open waits until a person has decided, and what another one says of it stands.
         const isOpen = each.some(({ code = '' }) => crosswalk.isOpen(code));
@@ -399,6 +419,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
     /** What a file has said by which the platform is changed. */
     accept: ({ name, isDelta, rows }: Export, day: string): void => {
       days.set(name, day);
+      const time = (times.get(name) ?? 0) + 1;
+      times.set(name, time);
       const before = isDelta ? files.get(name) : undefined;
       const now = new Map<string, Map<string, Row>>();
       for (const [file, each] of rows) {
@@ -407,6 +429,11 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
           if (row.cells.status === 'tobedeleted') all.delete(row.id);
           else all.set(row.id, row);
         now.set(file, all);
+        const sinceBefore = unusableSince.get(`${name} ${file}`);
+        const since = [...all.values()].flatMap(({ id, said }): [string, number][] =>
+          said.isUnusable ? [[id, sinceBefore?.get(id) ?? time]] : [],
+        );
+        unusableSince.set(`${name} ${file}`, new Map(since));
         const usedBefore = lastUsed.get(`${name} ${file}`);
         const used = [...all.values()].flatMap(({ id, said }): [string, Said][] => {
           const last = said.isUnusable ? usedBefore?.get(id) : said;

@@ -13,6 +13,8 @@ export type Meant = {
   item: string | undefined;
   /** It ends an enrollment. */
   isEnd: boolean;
+  /** Of one that does not tell whom or what it is about: when that began. */
+  since?: number | undefined;
   file: FileName;
 };
 
