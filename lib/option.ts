@@ -6,7 +6,7 @@ import type { Operator } from './desk/verbs/operator.ts';
 import type { OptionStatus } from './desk/views/status.ts';
 import type { View } from './desk/views/view.ts';
 import type { Platform } from './platform/client/client.ts';
-import type { SetEngine } from './runtime/files/tables/engine.ts';
+import type { SqlEngine } from './runtime/files/tables/engine.ts';
 import type { JobStore } from './runtime/jobs/store.ts';
 import type { Role, Verb } from './stage/roles.ts';
 import type { Target } from './stage/target.ts';
@@ -84,7 +84,7 @@ export type AcceptedExport = {
 };
 
 export type ExportsQuery = {
-  sets: SetEngine;
+  db: SqlEngine;
   folder: string;
   store: JobStore;
   crosswalk: Pick<Crosswalk, 'platformIds'>;

@@ -16,7 +16,7 @@ import {
 } from '../../crosswalk/table.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
-import { inSets, type SetEngine } from '../../runtime/files/tables/engine.ts';
+import { type SqlEngine, withSqlEngine } from '../../runtime/files/tables/engine.ts';
 import { packedRows } from '../../runtime/files/tables/packed-rows.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
 import { garbageMb } from './listings.ts';
@@ -58,11 +58,11 @@ export type Filling = {
 };
 
 /** The engine of one step, with its own folder. */
-export type Sets = { sets: SetEngine; folder: string };
+export type Workspace = { db: SqlEngine; folder: string };
 
 /** Limits the disk to what a fill needs: less than an export does. */
-export const withSets = <Result>(work: (sets: Sets) => Promise<Result>): Promise<Result> =>
-  inSets((sets, folder) => work({ sets, folder }), { spillMb: 1_000 });
+export const withWorkspace = <Result>(work: (workspace: Workspace) => Promise<Result>): Promise<Result> =>
+  withSqlEngine((db, folder) => work({ db, folder }), { spillMb: 1_000 });
 
 /** `state`: what was filled last. */
 const keysOf = ({ kind, source }: Of) => ({
@@ -214,7 +214,7 @@ const changedBuckets = `
  */
 export const compare = async (
   listing: Listing,
-  { sets, folder }: Sets,
+  { db, folder }: Workspace,
   { acceptRemovals, ...services }: Filling & { acceptRemovals: boolean },
 ): Promise<Filled> => {
   const { kind, source, rows } = listing;
@@ -222,16 +222,16 @@ export const compare = async (
   const keys = keysOf(listing);
   const { wasRefused = false } = await pendingAt(keys.pending, store);
   if (rows === noNames && !wasRefused && (await store.etagOf(keys.state)) === undefined) {
-    await sets.run('CREATE OR REPLACE TABLE crowded (name VARCHAR)');
+    await db.run('CREATE OR REPLACE TABLE crowded (name VARCHAR)');
     return { kind, source, ...nothing };
   }
   const [old, other, path] = [join(folder, 'old'), join(folder, 'other'), join(folder, 'next')];
   await download([keys.state], old, store);
   await download([keysOf({ kind, source: source === 'file' ? 'platform' : 'file' }).state], other, store);
-  await sets.run(listNames(listing));
-  await sets.run(compareWithBefore(listing), [old, other]);
-  await sets.run(makeRoom(listing));
-  const [counted] = (await sets.row<[string]>(tally)) ?? [];
+  await db.run(listNames(listing));
+  await db.run(compareWithBefore(listing), [old, other]);
+  await db.run(makeRoom(listing));
+  const [counted] = (await db.row<[string]>(tally)) ?? [];
   const { had, known, differing, ...counts }: Tally = JSON.parse(counted ?? '');
   const limitOf = (names: number): number => (names * maxRemovalsPercent) / 100;
   // Codes that stand for others are held one by one: each is parked until an operator accepts its move.
@@ -240,12 +240,12 @@ export const compare = async (
   if (isMassChange && !acceptRemovals)
     return { kind, source, ...counts, names: had, moved: 0, outcome: 'held' };
 
-  const { open, accepted } = tellsMoves(listing) ? await movesIn(sets, table) : noMoves;
+  const { open, accepted } = tellsMoves(listing) ? await movesIn(db, table) : noMoves;
   if (tellsMoves(listing)) await noteMoved(source, open, store);
   const filled = { kind, source, ...counts, changed: counts.changed + accepted.length, moved: open.length };
   if (differing + accepted.length === 0 && !wasRefused) return { ...filled, outcome: 'same' };
-  if (accepted.length > 0) await applyAccepted(accepted, sets);
-  await sets.run(writeNext, [path]);
+  if (accepted.length > 0) await applyAccepted(accepted, db);
+  await db.run(writeNext, [path]);
   await store.uploadCompressed(keys.next, path);
   await store.writeJson(keys.pending, { isPending: true, wasRefused } satisfies Pending);
   return { ...filled, outcome: 'changed' };
@@ -265,8 +265,8 @@ type Moved = { code: string; ids: number[]; was: number[] };
 type Moves = { open: Moved[]; accepted: string[] };
 const noMoves: Moves = { open: [], accepted: [] };
 
-const movesIn = async (sets: SetEngine, table: CrosswalkTable): Promise<Moves> => {
-  const rows = await sets.all<[string, string, string]>(moves);
+const movesIn = async (db: SqlEngine, table: CrosswalkTable): Promise<Moves> => {
+  const rows = await db.all<[string, string, string]>(moves);
   const moved = rows.map(([name, ids, was]) => ({
     name,
     code: JSON.parse(name) as string,
@@ -282,13 +282,13 @@ const movesIn = async (sets: SetEngine, table: CrosswalkTable): Promise<Moves> =
   };
 };
 
-const applyAccepted = async (accepted: readonly string[], sets: SetEngine): Promise<void> => {
-  await sets.run('CREATE TABLE accepted (name VARCHAR)');
-  await sets.add(
+const applyAccepted = async (accepted: readonly string[], db: SqlEngine): Promise<void> => {
+  await db.run('CREATE TABLE accepted (name VARCHAR)');
+  await db.add(
     'accepted',
     accepted.map((name) => [name]),
   );
-  await sets.run('UPDATE compared SET was = NULL WHERE name IN (FROM accepted)');
+  await db.run('UPDATE compared SET was = NULL WHERE name IN (FROM accepted)');
 };
 
 /** Records since when each move is known. */
@@ -312,12 +312,12 @@ export const compareListed = (
   listings: readonly (Of & { parts: readonly string[]; isWhole: boolean })[],
   given: Filling & { acceptRemovals: boolean },
 ): Promise<Filled[]> =>
-  withSets(async (at) => {
+  withWorkspace(async (at) => {
     const fills: Filled[] = [];
     for (const { parts, ...listing } of listings) {
       const path = join(at.folder, 'listed');
       await download(parts, path, given.store);
-      await at.sets.run(listedParts, [path]);
+      await at.db.run(listedParts, [path]);
       fills.push(await compare({ ...listing, rows: 'FROM parts' }, at, given));
     }
     return fills;
@@ -355,18 +355,18 @@ export const writeBuckets = (
   { from, untilMs }: { from: string; untilMs: number },
   { store, table }: Filling,
 ): Promise<Written> =>
-  withSets(async ({ sets, folder }) => {
+  withWorkspace(async ({ db, folder }) => {
     const keys = keysOf(of);
     const [old, next] = [join(folder, 'old'), join(folder, 'next')];
     await download([keys.next], next, store);
-    if ((await pendingAt(keys.pending, store)).wasRefused) await sets.run(everyBucket, [from]);
+    if ((await pendingAt(keys.pending, store)).wasRefused) await db.run(everyBucket, [from]);
     else {
       await download([keys.state], old, store);
-      await sets.run(findChanged, [old, next, from]);
+      await db.run(findChanged, [old, next, from]);
     }
     let following: string | undefined;
     const inTime = async function* (): AsyncGenerator<BucketItem> {
-      for await (const item of bucketsOf(of, sets.rows(changedBuckets, [next]))) {
+      for await (const item of bucketsOf(of, db.rows(changedBuckets, [next]))) {
         if (Date.now() >= untilMs) {
           following = item.bucket.split('/').at(-1);
           return;

@@ -12,8 +12,8 @@ import {
   type Filling,
   type Listing,
   noNames,
-  type Sets,
-  withSets,
+  type Workspace,
+  withWorkspace,
 } from './compare.ts';
 import { userKinds } from './listings.ts';
 
@@ -50,9 +50,9 @@ type ComparedFiles = Filling & {
  * @throws if the bucket cannot be read.
  */
 export const compareFiles = (given: ComparedFiles): Promise<{ files: FileRead[]; fills: Filled[] }> =>
-  withSets(async (at) => {
+  withWorkspace(async (at) => {
     const { etags, store } = given;
-    await at.sets.run(schema);
+    await at.db.run(schema);
     const files: FileRead[] = [];
     const fills: Filled[] = [];
     for (const file of crosswalkFiles) {
@@ -64,7 +64,7 @@ export const compareFiles = (given: ComparedFiles): Promise<{ files: FileRead[];
     if (areUsable({ files, fills }) && etags[crosswalkFiles[0].key] !== undefined)
       fills.push(...(await replaceClasslists(at, given)));
     const report = join(at.folder, 'report');
-    await at.sets.run(writeReport, [report]);
+    await at.db.run(writeReport, [report]);
     await store.uploadFile(reportKey, report, 'text/csv');
     return { files, fills };
   });
@@ -73,20 +73,20 @@ export const compareFiles = (given: ComparedFiles): Promise<{ files: FileRead[];
 const compareFile = async (
   { key, names }: CrosswalkFile,
   read: FileRead | undefined,
-  given: ComparedFiles & Sets,
+  given: ComparedFiles & Workspace,
 ): Promise<Filled[]> => {
   const fills: Filled[] = [];
   for (const kind of names) {
     const rows = read ? namesOf(kind) : noNames;
     const listing: Listing = { kind, source: 'file', rows, isWhole: read?.isWhole ?? true };
     fills.push(await compare(listing, given, given));
-    if (read) await given.sets.run(crowdedRows(kind), [key]);
+    if (read) await given.db.run(crowdedRows(kind), [key]);
   }
   return fills;
 };
 
 /** The names of users from classlists are no longer updated. */
-const replaceClasslists = async (at: Sets, given: Filling): Promise<Filled[]> => {
+const replaceClasslists = async (at: Workspace, given: Filling): Promise<Filled[]> => {
   const fills: Filled[] = [];
   for (const kind of userKinds) {
     const listing: Listing = { kind, source: 'platform', rows: noNames, isWhole: true };
@@ -136,10 +136,10 @@ const writeReport = `
 const readFile = async (
   file: CrosswalkFile,
   etag: string,
-  given: ComparedFiles & Sets,
+  given: ComparedFiles & Workspace,
 ): Promise<FileRead> => {
   const { key } = file;
-  const { sets, folder } = given;
+  const { db, folder } = given;
   const read: FileRead = { key, rows: 0, badRows: 0, isWhole: true, kinds: [] };
   try {
     const path = join(folder, 'rows');
@@ -148,21 +148,20 @@ const readFile = async (
       delimiterIn,
     });
     read.kinds = kindsIn(table, file);
-    await sets.run(rowsIn(file, table), [path]);
-    await sets.add(
+    await db.run(rowsIn(file, table), [path]);
+    await db.add(
       'problems',
       table.damaged.map(({ line, problem }) => [key, String(line), null, problem]),
     );
-    await sets.run(badRows(file), [key]);
-    const [bad = 0] =
-      (await sets.row<[number]>('SELECT count(*) FROM problems WHERE file = $1', [key])) ?? [];
+    await db.run(badRows(file), [key]);
+    const [bad = 0] = (await db.row<[number]>('SELECT count(*) FROM problems WHERE file = $1', [key])) ?? [];
     Object.assign(read, { rows: table.rows, badRows: bad, isWhole: table.damaged.length === 0 });
     const lost = await lostKinds(read, file, given);
     if (lost.length > 0) read.problem = `has lost the column ${lost.join(' and the column ')}`;
   } catch (error) {
     if (!(error instanceof UnusableFile)) throw error;
     read.problem = error.message.replace(`${key} `, '');
-    await sets.add('problems', [[key, '1', null, read.problem]]);
+    await db.add('problems', [[key, '1', null, read.problem]]);
   }
   return read;
 };

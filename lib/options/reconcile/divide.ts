@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 import type { ExportsQuery, ReadAcceptedExports } from '../../option.ts';
 import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
-import { inSets } from '../../runtime/files/tables/engine.ts';
+import { withSqlEngine } from '../../runtime/files/tables/engine.ts';
 import { packedRows } from '../../runtime/files/tables/packed-rows.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
 import { type Chosen, garbageMb, unknownUser, type Written } from './check.ts';
@@ -91,15 +91,15 @@ export const chooseEnrollments = (
   selection: Selection,
   telling: Telling,
 ): Promise<SnapshotSelection> =>
-  inSets(
-    async (sets, folder) => {
+  withSqlEngine(
+    async (db, folder) => {
       const { store, readExports, ...names } = telling;
-      await sets.run(tables);
+      await db.run(tables);
       const all =
         (await readExports?.({
           ...names,
           store,
-          sets,
+          db,
           folder,
           functions: ['enrollment-create'],
           insert: 'INSERT INTO enrolled SELECT $1, org_unit_id, user_id, role_id FROM said',
@@ -107,11 +107,11 @@ export const chooseEnrollments = (
         })) ?? [];
       const snapshots = all.filter(({ isSending }) => !isSending);
       const numbers = async (statement: string): Promise<number[]> =>
-        (await sets.all<[number]>(statement)).flat();
+        (await db.all<[number]>(statement)).flat();
       const orgUnits = await numbers(
         'SELECT DISTINCT org_unit_id FROM enrolled WHERE org_unit_id IS NOT NULL',
       );
-      await sets.add(
+      await db.add(
         'org_units',
         orgUnits
           .filter((orgUnitId) => isWhole || isOrgUnitsTurn(orgUnitId, selection))
@@ -119,7 +119,7 @@ export const chooseEnrollments = (
       );
       let enrolled = 0;
       const lines = async function* (): AsyncGenerator<string> {
-        for await (const rows of sets.rows<[number, number, string, string]>(enrollmentLines)) {
+        for await (const rows of db.rows<[number, number, string, string]>(enrollmentLines)) {
           enrolled += rows.length;
           yield rows.map((row) => `${row.join('\t')}\n`).join('');
         }
@@ -151,14 +151,14 @@ type Dividing = {
 
 /** Divides the selected writes into parts, in the order of checking. Returns the number of parts. */
 export const divide = ({ keys, partKey }: Dividing, store: JobStore): Promise<number> =>
-  inSets(
-    async (sets, folder) => {
+  withSqlEngine(
+    async (db, folder) => {
       // Concatenated gzip files are one file: of many files the engine would hold a piece each.
       const path = join(folder, 'chosen.gz');
       for (const key of keys) await pipeline(await store.open(key), createWriteStream(path, { flags: 'a' }));
-      const partOf = new Map((await Array.fromAsync(sets.rows<[string, number]>(partsOf, [path]))).flat());
+      const partOf = new Map((await Array.fromAsync(db.rows<[string, number]>(partsOf, [path]))).flat());
       const parts = createParts(folder);
-      for await (const rows of sets.rows<[string, string]>(placed, [path])) {
+      for await (const rows of db.rows<[string, string]>(placed, [path])) {
         for (const [place, line] of rows) parts.add(partOf.get(place) ?? 0, line);
         keepMemoryBelow(garbageMb);
       }

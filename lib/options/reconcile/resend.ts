@@ -21,7 +21,7 @@ import { getGradeValue } from '../../platform/resources/grades.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import { inFolder } from '../../runtime/files/folder.ts';
 import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
-import { inSets } from '../../runtime/files/tables/engine.ts';
+import { withSqlEngine } from '../../runtime/files/tables/engine.ts';
 import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
 import type { Engine } from '../../runtime/jobs/engine.ts';
 import { timeLeft } from '../../runtime/jobs/in-steps.ts';
@@ -287,9 +287,9 @@ const searchSnapshots = async (
     if (now !== 'as found') return;
     await sender.add({ resource, ...eventOf(id, resource, { function: event.function, data: sent, time }) });
   };
-  await inSets(async (sets, folder) => {
+  await withSqlEngine(async (db, folder) => {
     const { store, crosswalk } = services;
-    const reading = { sets, folder, store, crosswalk, platform };
+    const reading = { db, folder, store, crosswalk, platform };
     for await (const found of findSaid([...wanted.values()], reading, readExports)) {
       if (signal.aborted)
         throw new MessageFailure('unavailable', safe`One invocation is too short to read all snapshots`);
@@ -351,19 +351,19 @@ const functionOf = { enrollment: 'enrollment-create', grade: 'grade-push' } as c
 /** The newest snapshot comes first. */
 async function* findSaid(
   wanted: readonly Wanted[],
-  { sets, ...reading }: Omit<ExportsQuery, 'functions' | 'insert'>,
+  { db, ...reading }: Omit<ExportsQuery, 'functions' | 'insert'>,
   readExports: ReadAcceptedExports,
 ): AsyncGenerator<Found[]> {
   const subjects = wanted.map(({ subject }) => subject);
-  await sets.run(tables);
-  await sets.add(
+  await db.run(tables);
+  await db.add(
     'wanted',
     subjects.map(({ kind, orgUnitId, userId }) => [functionOf[kind], String(orgUnitId), String(userId)]),
   );
   const functions = [...new Set(subjects.map(({ kind }) => functionOf[kind]))];
-  const read = await readExports({ ...reading, sets, functions, insert: addFound });
+  const read = await readExports({ ...reading, db, functions, insert: addFound });
   if (read.length === 0) return;
-  for await (const rows of sets.rows<FoundRow>(listFound)) yield rows.map(foundIn);
+  for await (const rows of db.rows<FoundRow>(listFound)) yield rows.map(foundIn);
 }
 
 /** The data with the platform's ids. Data with the id 0 (none) are skipped. */

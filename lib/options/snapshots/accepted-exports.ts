@@ -5,11 +5,11 @@ import type { ExportsQuery, ReadAcceptedExports } from '../../option.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import { loadFilledNames } from './compare/filled-names.ts';
-import { createSets } from './compare/wanted.ts';
+import { createTables } from './compare/wanted.ts';
 import { dataOfSnapshot } from './state/snapshot-data.ts';
 import { snapshotsNow } from './state/snapshots-now.ts';
 
-type Names = Pick<ExportsQuery, 'sets' | 'folder' | 'store' | 'crosswalk' | 'platform'>;
+type Names = Pick<ExportsQuery, 'db' | 'folder' | 'store' | 'crosswalk' | 'platform'>;
 
 /** A name with two meanings stands for nothing. A moved code stands for nothing until an operator accepts the move. */
 const standsFor = `
@@ -34,30 +34,30 @@ const saidBy = (data: string): string => `
   )`;
 
 export const readAcceptedExports: ReadAcceptedExports = async (query) => {
-  const { sets, store, functions, insert, settledOnly = false } = query;
+  const { db, store, functions, insert, settledOnly = false } = query;
   const all = await snapshotsNow(store);
   const used = all.filter(({ isSending }) => !(settledOnly && isSending));
   if (used.length === 0) return all;
-  await sets.run('CREATE TABLE seen (kind VARCHAR, fn VARCHAR)');
-  await createSets(sets);
+  await db.run('CREATE TABLE seen (kind VARCHAR, fn VARCHAR)');
+  await createTables(db);
   await loadNames(query);
   for (const snapshot of used) {
-    await sets.run('DELETE FROM seen');
-    await sets.add(
+    await db.run('DELETE FROM seen');
+    await db.add(
       'seen',
       [...snapshot.functions].filter(([, name]) => functions.some((each) => each === name)),
     );
     const data = await dataOfSnapshot(snapshot, query);
-    await sets.run(`WITH ${saidBy(data)} ${insert}`, [snapshot.droppedMs]);
+    await db.run(`WITH ${saidBy(data)} ${insert}`, [snapshot.droppedMs]);
   }
   return all;
 };
 
 const loadNames = async (names: Names): Promise<void> => {
-  const { sets } = names;
+  const { db } = names;
   await loadFilledNames(crosswalkKinds, names);
-  await sets.run(standsFor);
-  const moved = await sets.all<[string]>(
+  await db.run(standsFor);
+  const moved = await db.all<[string]>(
     "SELECT name FROM stands_for WHERE field = 'orgUnitCode' AND has_moved",
   );
   const open: string[] = [];
@@ -65,12 +65,12 @@ const loadNames = async (names: Names): Promise<void> => {
     if (!(await isAccepted(name, names))) open.push(name);
   });
   if (open.length === 0) return;
-  await sets.run('CREATE TABLE open_moves (name VARCHAR)');
-  await sets.add(
+  await db.run('CREATE TABLE open_moves (name VARCHAR)');
+  await db.add(
     'open_moves',
     open.map((name) => [name]),
   );
-  await sets.run(
+  await db.run(
     "DELETE FROM stands_for WHERE field = 'orgUnitCode' AND name IN (SELECT name FROM open_moves)",
   );
 };

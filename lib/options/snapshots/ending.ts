@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { SetEngine } from '../../runtime/files/tables/engine.ts';
+import type { SqlEngine } from '../../runtime/files/tables/engine.ts';
 import { readTable } from '../../runtime/files/tables/table.ts';
 import type { Comparison } from './compare/comparison.ts';
 import { counted } from './counted.ts';
@@ -79,15 +79,15 @@ const headerOf = (columns: readonly string[]): string =>
   `${columns.map((column) => `"${column.replaceAll('"', '""')}"`).join(separator)}\n`;
 
 /** What it ends, once it is compared. */
-export const endingIn = async ({ sets, effects }: Comparison): Promise<FeedEnding> => {
+export const endingIn = async ({ db, effects }: Comparison): Promise<FeedEnding> => {
   const [people, orgUnits, wantedByOthers] = await countsIn(
-    sets,
+    db,
     `SELECT count(DISTINCT d.user_name) FILTER (ends), count(DISTINCT d.org_unit_or_object) FILTER (ends), count(*) FILTER (NOT ends) FROM (
        SELECT key, (after IS NULL AND NOT is_undecided) OR after = 'absent' AS ends FROM effects
        WHERE change = 'removed' AND is_removed AND role_before IS DISTINCT FROM 'absent') JOIN difference d USING (key)`,
   );
   const [grades, changedGrades, notRemoved] = await countsIn(
-    sets,
+    db,
     `SELECT count(*) FILTER (is_grade AND NOT is_set), count(*) FILTER (is_grade AND is_set), count(*) FILTER (NOT is_grade) FROM (
        SELECT d.kind_name IN ('results', 'grade-push') AS is_grade, r.function_name IS NOT NULL AS is_set
        FROM difference d LEFT JOIN effects e USING (key) LEFT JOIN replacements r USING (key)
@@ -97,8 +97,8 @@ export const endingIn = async ({ sets, effects }: Comparison): Promise<FeedEndin
   return { enrollments, people, orgUnits, wantedByOthers, changed, grades, changedGrades, notRemoved };
 };
 
-const countsIn = async (sets: SetEngine, statement: string): Promise<[number, number, number]> => {
-  const [one = 0, other = 0, third = 0] = (await sets.row<number[]>(statement)) ?? [];
+const countsIn = async (db: SqlEngine, statement: string): Promise<[number, number, number]> => {
+  const [one = 0, other = 0, third = 0] = (await db.row<number[]>(statement)) ?? [];
   return [one, other, third];
 };
 

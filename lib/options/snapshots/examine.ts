@@ -9,7 +9,7 @@ import { draftOf } from '../../message/message.ts';
 import { maxMessageBytes, sqsProblem } from '../../message/sqs-limits.ts';
 import { problemsIn } from '../../platform/client/failure-of.ts';
 import { inFolder } from '../../runtime/files/folder.ts';
-import { openSetEngine, type SetEngine, SetEngineTooSlow } from '../../runtime/files/tables/engine.ts';
+import { openSqlEngine, SetEngineTooSlow, type SqlEngine } from '../../runtime/files/tables/engine.ts';
 import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
 import { compareOneRoster, type Outcome } from './compare/compare.ts';
 import { type Comparison, type EventCheck, noCounts } from './compare/comparison.ts';
@@ -19,7 +19,7 @@ import { compareMapped } from './compare/mapped.ts';
 import { loadOthers, roleOrderIn } from './compare/others.ts';
 import { reasonsOfAge, reasonsOfFeed, reasonsOfNames } from './compare/reasons.ts';
 import { constants } from './compare/statements.ts';
-import { createSets } from './compare/wanted.ts';
+import { createTables } from './compare/wanted.ts';
 import { emptyPackage, emptyTable, endingIn, endingText, settingsThen } from './ending.ts';
 import { feedFor, feedOf, fileNameOf, isTable, zipFeed } from './feed.ts';
 import { mappingFor } from './package/mapping-file.ts';
@@ -230,7 +230,7 @@ const compare = async (path: string, given: Comparing): Promise<Examined> => {
   // A second thread costs more than it saves if there is little to do.
   const threads = (await stat(path)).size < 4_000_000 ? 1 : 2;
   const progress = createProgress(services.onProgress, usualStatements);
-  using opened = await openSetEngine({
+  using opened = await openSqlEngine({
     folder,
     threads,
     memoryMb,
@@ -254,7 +254,7 @@ const compare = async (path: string, given: Comparing): Promise<Examined> => {
 const usualStatements = 40;
 
 const compareWith = async (
-  sets: SetEngine,
+  db: SqlEngine,
   path: string,
   given: Comparing & { progress: Progress },
 ): Promise<Examined> => {
@@ -266,8 +266,8 @@ const compareWith = async (
   const feed = feedOf(dropped);
   const [lastMs, others] = [await lastSentMs(store), await othersNow(store, feed)];
   await using changes = await createPackedLines(at('changes'), services.limits.eventsPerPart);
-  const comparison = newComparison(given, { sets, changes, settings, lastMs });
-  await prepareSets(comparison);
+  const comparison = newComparison(given, { db, changes, settings, lastMs });
+  await prepareTables(comparison);
   const packed = last && (await store.open(stateKey(last.id)));
   await loadState(comparison, { path: at('state-before'), packed });
   await loadKnownNames(crosswalkKinds, comparison);
@@ -286,7 +286,7 @@ const compareWith = async (
       ];
   if (outcome.isDelta) await reportMissing(dropped, comparison);
   const accepted = acceptedOf(outcome, comparison, last);
-  await writeReport(sets, at('report.csv'));
+  await writeReport(db, at('report.csv'));
   const parts = await changes.end();
   if (comparison.passedNames) await store.writeJson(passedKeyOf(feed), comparison.passedNames);
   // The record last: a reader of the record finds the other objects.
@@ -309,14 +309,14 @@ const compareWith = async (
   return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted, others };
 };
 
-type Beginning = Pick<Comparison, 'sets' | 'changes' | 'settings'> & {
+type Beginning = Pick<Comparison, 'db' | 'changes' | 'settings'> & {
   /** The latest time of a message that was sent for anything that is accepted. */
   lastMs: number;
 };
 
 const newComparison = (
   { folder, record, last, dropped, services }: Comparing,
-  { sets, changes, settings, lastMs }: Beginning,
+  { db, changes, settings, lastMs }: Beginning,
 ): Comparison => {
   const feed = feedOf(dropped);
   // If other feeds were accepted meanwhile, what is sent must be later than theirs.
@@ -327,7 +327,7 @@ const newComparison = (
     feed,
     droppedMs,
     number: last?.number ?? 0,
-    sets,
+    db,
     store: services.store,
     // Ids have no milliseconds.
     lastDroppedMs: lastMs === 0 ? 0 : lastMs + 999,
@@ -361,11 +361,11 @@ const newComparison = (
 /** Reports the files of this feed whose changes a delta lacks. */
 const reportMissing = async (
   { key, droppedMs, sequencer }: Dropped,
-  { sets, store, snapshotId: id, feed, isTrial }: Comparison,
+  { db, store, snapshotId: id, feed, isTrial }: Comparison,
 ): Promise<void> => {
   const putAt = new Date(droppedMs).toISOString();
   for (const name of await missingBefore(store, { id, feed, putAt, sequencer, isTrial }))
-    await sets.run('INSERT INTO problems VALUES ($1, NULL, NULL, $2)', [
+    await db.run('INSERT INTO problems VALUES ($1, NULL, NULL, $2)', [
       isTable(key) ? fileNameOf(key) : 'manifest.csv',
       `the changes of ${name}, which was not accepted, are missing. Put ${isTable(key) ? 'them' : 'a bulk export'} into the bucket`,
     ]);
@@ -394,9 +394,9 @@ const acceptedOf = (
   };
 };
 
-const prepareSets = async ({ sets, droppedMs, number, isOf10 }: Comparison): Promise<void> => {
-  await createSets(sets);
-  await sets.run(constants({ dropped_ms: droppedMs, snapshot_number: number, is_state_of_10: isOf10 }));
+const prepareTables = async ({ db, droppedMs, number, isOf10 }: Comparison): Promise<void> => {
+  await createTables(db);
+  await db.run(constants({ dropped_ms: droppedMs, snapshot_number: number, is_state_of_10: isOf10 }));
 };
 
 /** Together with what was held back before, by what is still accepted. */

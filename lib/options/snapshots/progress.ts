@@ -1,4 +1,4 @@
-import type { SetEngine } from '../../runtime/files/tables/engine.ts';
+import type { SqlEngine } from '../../runtime/files/tables/engine.ts';
 
 /** Called with the progress, from 0 to 1. */
 export type OnProgress = (share: number) => void;
@@ -7,7 +7,7 @@ export type Progress = {
   /** Call this with the bytes read since the last call, and the number of all bytes to read. */
   onRead(bytes: number, of: number): void;
   /** Returns the same engine, and counts the statements that it runs. */
-  watched(sets: SetEngine): SetEngine;
+  watched(db: SqlEngine): SqlEngine;
 };
 
 /** Half of the work is reading, by bytes; the other half is statements, of which this is the approximate number. */
@@ -20,10 +20,10 @@ export const createProgress = (onProgress: OnProgress | undefined, statements: n
       all = Math.max(1, of);
       tell();
     },
-    watched: (sets) => ({
-      ...sets,
+    watched: (db) => ({
+      ...db,
       run: async (...given) => {
-        await sets.run(...given);
+        await db.run(...given);
         ran += 1;
         tell();
       },

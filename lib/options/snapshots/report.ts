@@ -1,10 +1,10 @@
-import { quotedText, type SetEngine } from '../../runtime/files/tables/engine.ts';
+import { quotedText, type SqlEngine } from '../../runtime/files/tables/engine.ts';
 
 /** If every row of a file is wrong, the first ones are enough. */
 const maxReported = 100_000;
 
 /** Writes the table `problems` for people, in the order of the files. Each cell is quoted so that no spreadsheet reads it as a formula. */
-export const writeReport = (sets: SetEngine, path: string): Promise<void> => {
+export const writeReport = (db: SqlEngine, path: string): Promise<void> => {
   const cells = {
     file: 'p.file',
     line: 'CAST(p.line AS VARCHAR)',
@@ -17,7 +17,7 @@ export const writeReport = (sets: SetEngine, path: string): Promise<void> => {
   );
   const order = 'p.file, p.line NULLS LAST, p.column_name, p.problem';
   // To sort all of them needs more memory than the comparison, if no row can be used.
-  return sets.run(`
+  return db.run(`
     COPY (
       SELECT ${quoted.join(', ')} FROM (
         SELECT false AS is_last, * FROM (FROM problems p ORDER BY ${order} LIMIT ${maxReported})

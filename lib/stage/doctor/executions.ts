@@ -273,7 +273,7 @@ export const wakeUp: Step = {
   },
 };
 
-export const setEngine: Step = {
+export const sqlEngine: Step = {
   id: 'set-engine',
   needs: filler,
   claim: 'The binding of DuckDB that is packaged works on Lambda’s processors, arm64',

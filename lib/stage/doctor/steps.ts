@@ -5,7 +5,7 @@ import {
   durableExecution,
   failedExecution,
   listOfExecutions,
-  setEngine,
+  sqlEngine,
   wakeUp,
 } from './executions.ts';
 import { keptVisibility } from './mapping.ts';
@@ -26,7 +26,7 @@ export const steps: readonly Step[] = [
   droppedFile,
   failedExecution,
   wakeUp,
-  setEngine,
+  sqlEngine,
   suppression,
   fillOfMetrics,
   pausedThroughDeployment,

@@ -21,7 +21,7 @@ export async function bundleFunctions(): Promise<{ taskRoot: string; remove(): P
   return { taskRoot, remove: () => rm(taskRoot, { recursive: true }) };
 }
 
-/** The binding of the set engine for this machine, where packaging puts that for Lambda's processors. */
+/** The binding of the SQL engine for this machine, where packaging puts that for Lambda's processors. */
 export async function linkBinding(taskRoot: string): Promise<void> {
   const name = `@duckdb/node-bindings-${process.platform}-${process.arch}`;
   await mkdir(join(taskRoot, 'node_modules/@duckdb'), { recursive: true });

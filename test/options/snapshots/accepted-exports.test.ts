@@ -8,7 +8,7 @@ import { feedFor } from '../../../lib/options/snapshots/feed.ts';
 import { acceptedKeyOf, stateKey } from '../../../lib/options/snapshots/state/record.ts';
 import { type SeenFunction, snapshotsNow } from '../../../lib/options/snapshots/state/snapshots-now.ts';
 import type { Platform } from '../../../lib/platform/client/client.ts';
-import { inSets, type SetEngine } from '../../../lib/runtime/files/tables/engine.ts';
+import { type SqlEngine, withSqlEngine } from '../../../lib/runtime/files/tables/engine.ts';
 import { filled } from '../../lib/crosswalk/filled.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { bucketFolder } from './bucket-folder.ts';
@@ -72,8 +72,8 @@ const mapping = {
 let asked: unknown[] = [];
 const hasMoved = (): Error => new MessageFailure('ambiguous-id', safe`It has moved`);
 let refusal = hasMoved;
-const reading = (sets: SetEngine, folder: string): Omit<ExportsQuery, 'functions' | 'insert'> => ({
-  sets,
+const reading = (db: SqlEngine, folder: string): Omit<ExportsQuery, 'functions' | 'insert'> => ({
+  db,
   folder,
   store: bucket.store,
   platform: {} as Platform,
@@ -88,13 +88,13 @@ const reading = (sets: SetEngine, folder: string): Omit<ExportsQuery, 'functions
 
 type Row = [fn: string, orgUnitId: number | null, userId: number | null, data: string, droppedMs: number];
 const rows = (functions: SeenFunction[]): Promise<Row[]> =>
-  inSets(async (sets, folder) => {
-    await sets.run(
+  withSqlEngine(async (db, folder) => {
+    await db.run(
       'CREATE TABLE found (fn VARCHAR, org_unit_id BIGINT, user_id BIGINT, data VARCHAR, dropped_ms BIGINT)',
     );
     const insert = 'INSERT INTO found SELECT fn, org_unit_id, user_id, data, $1 FROM said';
-    await readAcceptedExports({ ...reading(sets, folder), functions, insert });
-    return (await Array.fromAsync(sets.rows<Row>('FROM found'))).flat();
+    await readAcceptedExports({ ...reading(db, folder), functions, insert });
+    return (await Array.fromAsync(db.rows<Row>('FROM found'))).flat();
   });
 
 const now = async (functions: SeenFunction[] = ['enrollment-create', 'grade-push']): Promise<string[]> =>

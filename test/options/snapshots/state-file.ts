@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { copyFile, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { createSets } from '../../../lib/options/snapshots/compare/wanted.ts';
+import { createTables } from '../../../lib/options/snapshots/compare/wanted.ts';
 import { kindOf } from '../../../lib/options/snapshots/state/record.ts';
 import { inFolder } from '../../../lib/runtime/files/folder.ts';
-import { inSets, quotedText, type SetValue } from '../../../lib/runtime/files/tables/engine.ts';
+import { quotedText, type SetValue, withSqlEngine } from '../../../lib/runtime/files/tables/engine.ts';
 
 export type StateRow = {
   kind: string;
@@ -75,10 +75,10 @@ export const tableRow = (data: object, at = 0): StateRow => ({
 
 /** Writes a state with the rows of a statement, which has any of a state's columns. */
 export const writeStateOf = (path: string, rows: string, values?: readonly SetValue[]): Promise<void> =>
-  inSets(async (sets, folder) => {
+  withSqlEngine(async (db, folder) => {
     const made = join(folder, 'state');
-    await createSets(sets);
-    await sets.run(
+    await createTables(db);
+    await db.run(
       `COPY ((FROM state_columns LIMIT 0) UNION ALL BY NAME (${rows}))
        TO ${quotedText(made)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960)`,
       values,

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
-import { openSetEngine } from '../../../lib/runtime/files/tables/engine.ts';
+import { openSqlEngine } from '../../../lib/runtime/files/tables/engine.ts';
 
 const rowsOf = async (path: string, statement: string): Promise<string[][]> => {
-  using sets = await openSetEngine({ folder: dirname(path), threads: 1 });
-  return (await Array.fromAsync(sets.rows<string[]>(statement, [path]))).flat();
+  using db = await openSqlEngine({ folder: dirname(path), threads: 1 });
+  return (await Array.fromAsync(db.rows<string[]>(statement, [path]))).flat();
 };
 
 /** The kinds and keys of a state's rows. */

@@ -12,7 +12,7 @@ import { packagedProject } from '../packages.ts';
 import { startEmptyAccount } from './empty-account.ts';
 import { unzip } from './zip.ts';
 
-/** Those that compare by the set engine. */
+/** Those that compare by the SQL engine. */
 const withSets = ['crosswalk-fill', 'snapshot-import', 'reconcile'];
 const binding = ['LICENSE', 'duckdb.node', 'libduckdb.so'].map(
   (file) => `node_modules/@duckdb/node-bindings-linux-arm64/${file}`,
@@ -88,7 +88,7 @@ describe('a deployment', () => {
   );
 
   test.each(withSets)(
-    'of %s has the set engine for Lambda’s processors, as the lockfile names it',
+    'of %s has the SQL engine for Lambda’s processors, as the lockfile names it',
     async (name) => {
       const files = unzip(packaged[functionNames.indexOf(name)]!);
       // Lambda takes no more.

@@ -1,4 +1,4 @@
-import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
+import type { SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
 import type { PassedNames } from '../state/passed-names.ts';
@@ -46,7 +46,7 @@ export type Comparison = {
   check: EventCheck;
   /** The events, in sending order. */
   changes: PackedLines;
-  sets: SetEngine;
+  db: SqlEngine;
   /** The bucket. */
   store: Pick<ComparisonStore, 'etagOf' | 'open' | 'keysUnder' | 'readJsonIfAny'>;
   /** It is a table that has only the rows that changed. */
@@ -104,8 +104,8 @@ export const countsOf = ({ byKind }: Pick<Comparison, 'byKind'>, kind: string): 
 };
 
 /** `statement`: counts names that stand for another thing than when they were accepted, and what was accepted by them. */
-export const nameMovesBy = async (sets: SetEngine, statement: string): Promise<NameMoves> => {
+export const nameMovesBy = async (db: SqlEngine, statement: string): Promise<NameMoves> => {
   const [names = 0, claims = 0, people = 0, orgUnits = 0] =
-    (await sets.row<[number, number, number, number]>(statement)) ?? [];
+    (await db.row<[number, number, number, number]>(statement)) ?? [];
   return { names, claims, people, orgUnits };
 };

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { type CrosswalkKind, crosswalkSources } from '../../../crosswalk/kinds.ts';
 import { filledKey } from '../../../crosswalk/moved.ts';
-import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
+import type { SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import { loadFile } from '../../../runtime/files/tables/packed-rows.ts';
 import type { JobStore } from '../../../runtime/jobs/store.ts';
 
-type Loading = { sets: SetEngine; folder: string; store: Pick<JobStore, 'etagOf' | 'open'> };
+type Loading = { db: SqlEngine; folder: string; store: Pick<JobStore, 'etagOf' | 'open'> };
 
 /**
  * Makes `known_names` (`field`, `name`, `id`): the names that stand for one id of the platform by the crosswalk's last fill of these
@@ -14,7 +14,7 @@ type Loading = { sets: SetEngine; folder: string; store: Pick<JobStore, 'etagOf'
  */
 export const loadKnownNames = async (kinds: readonly CrosswalkKind[], loading: Loading): Promise<void> => {
   await loadFilledNames(kinds, loading);
-  await loading.sets.run(`
+  await loading.db.run(`
     CREATE TABLE all_names AS
       SELECT field, name, any_value(ids) AS id, min(ids) = max(ids) AND NOT contains(min(ids), ',') AND max(coalesce(was, '')) = '' AS is_known
       FROM filled_names WHERE ids <> '' GROUP BY field, name;
@@ -26,19 +26,19 @@ export const loadKnownNames = async (kinds: readonly CrosswalkKind[], loading: L
 /** Fills the table `filled_names` (`field`, `name`, `ids`, `was`) from the crosswalk's last fill of these kinds; `filled_fields`: which were filled. */
 export const loadFilledNames = async (
   kinds: readonly CrosswalkKind[],
-  { sets, folder, store }: Loading,
+  { db, folder, store }: Loading,
 ): Promise<void> => {
-  await sets.run(`
+  await db.run(`
     CREATE TABLE filled_names (field VARCHAR, name VARCHAR, ids VARCHAR, was VARCHAR);
     CREATE TABLE filled_fields (field VARCHAR)`);
   for (const kind of kinds)
     for (const source of crosswalkSources) {
       const key = filledKey(kind, source);
       if ((await store.etagOf(key)) === undefined) continue;
-      await sets.run('INSERT INTO filled_fields VALUES ($1)', [kind]);
+      await db.run('INSERT INTO filled_fields VALUES ($1)', [kind]);
       await loadFile(await store.open(key), {
         path: join(folder, `${kind}-${source}.gz`),
-        sets,
+        db,
         insert: `INSERT INTO filled_names SELECT '${kind}', CAST(json AS JSON) ->> '$', ids, was FROM`,
         columns: ['shard', 'json', 'ids', 'was'],
       });

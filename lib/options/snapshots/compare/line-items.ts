@@ -1,5 +1,5 @@
 import { refusedInNames } from '../../../delivery/handle/fields/grade-object.ts';
-import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { quotedText, type SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import type { Table } from '../../../runtime/files/tables/table.ts';
 import { type PackageReading, viewRows } from '../package/reading.ts';
 import { countRows, refuseRows } from '../package/rows.ts';
@@ -38,23 +38,23 @@ const maxCircle = 100;
 /** Sends the changes of line items, and makes the table `items`. */
 export const settleLineItems = async (table: Table | undefined, reading: PackageReading): Promise<void> => {
   const { comparison, given } = reading;
-  const { sets } = comparison;
+  const { db } = comparison;
   const mode = given.modes.lineItems;
-  await sets.run('SET VARIABLE is_bulk = CAST($1 AS BOOLEAN)', [String(mode === 'bulk')]);
-  await sets.run(loadItems);
-  await viewRows(sets, table, { columns });
+  await db.run('SET VARIABLE is_bulk = CAST($1 AS BOOLEAN)', [String(mode === 'bulk')]);
+  await db.run(loadItems);
+  await viewRows(db, table, { columns });
   if (table && comparison.settings.lineItemName !== undefined)
     await giveNames(table, { reading, setting: comparison.settings.lineItemName });
-  await sets.run(sql('read'));
-  await sets.run(sql('refuse_differing'));
+  await db.run(sql('read'));
+  await db.run(sql('refuse_differing'));
   await refuseRows(comparison, { name, mode });
-  await sets.run(sql('choose'));
-  await settleTitles(sets);
+  await db.run(sql('choose'));
+  await settleTitles(db);
   if (await addChanges(comparison)) {
-    await sets.run(sql('settle'));
+    await db.run(sql('settle'));
     await addChanges(comparison);
   }
-  await sets.run(sql('finish'));
+  await db.run(sql('finish'));
   await send(comparison);
   await count(comparison);
   await countRows(comparison, file, sql('count_fates'));
@@ -67,7 +67,7 @@ const giveNames = async (
   table: Table,
   { reading, setting }: { reading: PackageReading; setting: string },
 ): Promise<void> => {
-  const { sets } = reading.comparison;
+  const { db } = reading.comparison;
   const parts = namePartsIn(setting, 'lineItem') ?? [];
   const columnsOf = (of: 'itself' | 'class'): string[] => [
     ...new Set(parts.flatMap((part) => ('of' in part && part.of === of ? part.column : []))),
@@ -87,8 +87,8 @@ const giveNames = async (
     if (lacking !== undefined)
       throw new UnusableSnapshot(`${name}.csv has no column ${lacking}, which ${settingName} names`);
   const named = (names: string[]) => Object.fromEntries(names.map((column, at) => [`part_${at}`, column]));
-  await viewRows(sets, table, { view: 'item_rows', columns: { ...columns, ...named(own) } });
-  await viewRows(sets, classes, { view: 'class_rows', columns: { id: 'sourcedId', ...named(ofClass) } });
+  await viewRows(db, table, { view: 'item_rows', columns: { ...columns, ...named(own) } });
+  await viewRows(db, classes, { view: 'class_rows', columns: { id: 'sourcedId', ...named(ofClass) } });
   const texts: string[] = [];
   const pieces = parts.map((part) => {
     if ('text' in part) return quotedText(part.text);
@@ -97,27 +97,27 @@ const giveNames = async (
     return cell;
   });
   const isWhole = texts.map((cell) => `${cell} <> ''`).join(' AND ');
-  await sets.run(`CREATE OR REPLACE VIEW file_rows AS
+  await db.run(`CREATE OR REPLACE VIEW file_rows AS
     SELECT i.* REPLACE (CASE WHEN ${isWhole} THEN trimmed(translate(${pieces.join(' || ')}, ${quotedText(refusedInNames)},
       ${quotedText('-'.repeat(refusedInNames.length))})) ELSE '' END AS title)
     FROM item_rows i LEFT JOIN (FROM class_rows QUALIFY row_number() OVER (PARTITION BY id ORDER BY line) = 1) c ON c.id = i.class_source_id`);
 };
 
 /** Decides which line item gets which grade object, by their titles. */
-const settleTitles = async (sets: SetEngine): Promise<void> => {
-  const hasTitles = await hasRows(sets, 'wanted WHERE NOT stays');
-  if (hasTitles) await sets.run(sql('judge_titles'));
+const settleTitles = async (db: SqlEngine): Promise<void> => {
+  const hasTitles = await hasRows(db, 'wanted WHERE NOT stays');
+  if (hasTitles) await db.run(sql('judge_titles'));
   const circles = async (): Promise<number> =>
-    (await sets.row<[number]>('SELECT count(*) FROM circles'))?.[0] ?? 0;
+    (await db.row<[number]>('SELECT count(*) FROM circles'))?.[0] ?? 0;
   let left = hasTitles ? await circles() : 0;
   for (let round = 0; left > 0; round += 1) {
-    await sets.run(round < maxCircle ? sql('narrow') : 'DELETE FROM circles');
+    await db.run(round < maxCircle ? sql('narrow') : 'DELETE FROM circles');
     const now = await circles();
     if (now === left) break;
     left = now;
   }
-  await sets.run(sql('refuse_titles'));
-  await sets.run(sql('settle'));
+  await db.run(sql('refuse_titles'));
+  await db.run(sql('settle'));
 };
 
 type Changed = [
@@ -135,10 +135,10 @@ type Changed = [
  * refuse some.
  */
 const addChanges = async (comparison: Comparison): Promise<boolean> => {
-  const { sets, check, droppedMs } = comparison;
+  const { db, check, droppedMs } = comparison;
   const fits = byParts(check);
   let isRefused = false;
-  for await (const batch of sets.rows<Changed>(sql('list_changed'))) {
+  for await (const batch of db.rows<Changed>(sql('list_changed'))) {
     const changes = batch.map((item) => {
       const [id] = item;
       const left = leftOf(item, droppedMs);
@@ -150,7 +150,7 @@ const addChanges = async (comparison: Comparison): Promise<boolean> => {
       isRefused ||= problem !== undefined;
       return [id, ...texts, problem ? columnOf(problem) : null, problem ?? null, body ?? null];
     });
-    await sets.add('item_changes', changes);
+    await db.add('item_changes', changes);
   }
   return isRefused;
 };
@@ -161,9 +161,9 @@ const columnOf = (problem: string): string => {
 };
 
 const send = async (comparison: Comparison): Promise<void> => {
-  const { sets, changes } = comparison;
+  const { db, changes } = comparison;
   const counts = countsOf(comparison, name);
-  for await (const batch of sets.rows<[string, number]>(sql('list_messages'))) {
+  for await (const batch of db.rows<[string, number]>(sql('list_messages'))) {
     for (const [, had] of batch) counts[had === 1 ? 'updated' : 'created'] += 1;
     await changes.add(batch.map(([body]) => body));
   }
@@ -218,8 +218,8 @@ const leftOf = ([, , title, , former, , lefts]: Changed, nowMs: number): LeftTit
 };
 
 const count = async (comparison: Comparison): Promise<void> => {
-  const { sets, acceptedCounts, changedCounts } = comparison;
-  const [was = 0, left = 0, all = 0] = (await sets.row<[number, number, number]>(sql('count'))) ?? [];
+  const { db, acceptedCounts, changedCounts } = comparison;
+  const [was = 0, left = 0, all = 0] = (await db.row<[number, number, number]>(sql('count'))) ?? [];
   if (was + all === 0) return;
   const counts = countsOf(comparison, name);
   counts.removed += left;

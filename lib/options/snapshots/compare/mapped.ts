@@ -58,31 +58,30 @@ export const compareMapped = async (
   last: LastAccepted | undefined,
 ): Promise<Outcome> => {
   const { file } = mapped;
-  const { sets } = comparison;
+  const { db } = comparison;
   const by = JSON.stringify(mapped.mapping.messages.map(({ function: name, key }) => [name, ...key]));
   if (last !== undefined) checkKeys(by, last.by, file);
   const table = await open(mapped, comparison);
   const mapping = mappingAs(mapped.mapping, table.delimiter);
   const context: Context = { ...mapped, mapping, comparison, naming: namingIn(mapping) };
   for (const [at, { function: name, key, time }] of mapping.messages.entries())
-    await sets.run(sql('add_kind'), [kindOf(at), name, file, key.join(', '), time ? labelOf(time) : null]);
+    await db.run(sql('add_kind'), [kindOf(at), name, file, key.join(', '), time ? labelOf(time) : null]);
   await addDamaged(comparison, { file, kindName: file, table });
-  await sets.run(sql('add_damaged'), [file]);
+  await db.run(sql('add_damaged'), [file]);
   const removing = mapping.messages.flatMap(({ removed }, at) => (removed ? [kindOf(at)] : []));
-  await sets.run(`SET VARIABLE removing_kinds = string_split($1, ',')`, [removing.join(',')]);
-  for (const statement of [timeZoneOf(mapping.cells), sql('tables'), sql('macros')])
-    await sets.run(statement);
+  await db.run(`SET VARIABLE removing_kinds = string_split($1, ',')`, [removing.join(',')]);
+  for (const statement of [timeZoneOf(mapping.cells), sql('tables'), sql('macros')]) await db.run(statement);
   const { isDelta = false } = mapping;
   comparison.isTableOfChanges = isDelta;
   const withoutMessage = await readRows(table, context);
-  if (isDelta) await sets.run(sql('take_latest'));
-  comparison.takeSample?.(await sampleOfTable(sets, file));
-  await sets.run(sql('name_claims'));
-  comparison.nameMoves = await nameMovesBy(sets, sql('count_moves'));
-  const [latest] = (await sets.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];
+  if (isDelta) await db.run(sql('take_latest'));
+  comparison.takeSample?.(await sampleOfTable(db, file));
+  await db.run(sql('name_claims'));
+  comparison.nameMoves = await nameMovesBy(db, sql('count_moves'));
+  const [latest] = (await db.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];
   comparison.saidMs = latest ?? undefined;
   await keepEmptied(context);
-  if (isDelta) await sets.run(sql('claim_still'));
+  if (isDelta) await db.run(sql('claim_still'));
   await compareWanted(comparison);
   await leaveSame(comparison);
   comparison.effects = await settleEnrollments(comparison, {
@@ -92,7 +91,7 @@ export const compareMapped = async (
   await checkRemovals(comparison);
   await countWanted(comparison);
   await countRows(comparison, { file, rows: table.rows, withoutMessage });
-  await sets.run(sql('write_data'));
+  await db.run(sql('write_data'));
   await writeChanges(comparison);
   await writeState(comparison);
   const read = { columns: table.columns, rows: table.rows, used: table.used };
@@ -189,11 +188,11 @@ type Sent = { function: string; data: object };
 /** Returns the number of rows that no message applies to. */
 const readRows = async (table: Table, context: Context): Promise<number> => {
   const { mapping, comparison } = context;
-  const { sets } = comparison;
+  const { db } = comparison;
   const wanted = [...columnsIn(mapping).keys()];
   const names = Object.fromEntries(wanted.map((column, at) => [`w${at}`, column]));
   let withoutMessage = 0;
-  for await (const batch of sets.rows<[number, ...(string | null)[]]>(rowsOf(table, names), [table.path])) {
+  for await (const batch of db.rows<[number, ...(string | null)[]]>(rowsOf(table, names), [table.path])) {
     const taken: Taken = { mapped_rows: [], unmapped_rows: [], problems: [], named_rows: [] };
     for (const [line, ...cells] of batch) {
       const row = new Map(wanted.map((column, at): [string, Cell] => [column, cellOf(cells[at] ?? null)]));
@@ -209,7 +208,7 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
         taken.problems.push([context.file, String(line), each.column, each.problem]);
       if (taken.mapped_rows.length + taken.unmapped_rows.length === before) withoutMessage += 1;
     }
-    for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await sets.add(table, rows);
+    for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await db.add(table, rows);
   }
   return withoutMessage;
 };
@@ -324,7 +323,7 @@ const changedMs = ({ time }: Made, droppedMs: number): number | undefined =>
  * sent: that stays accepted, and the row is reported, as it would otherwise go unnoticed.
  */
 const keepEmptied = async ({ mapping, integrations, comparison }: Context): Promise<void> => {
-  const { sets, droppedMs } = comparison;
+  const { db, droppedMs } = comparison;
   const optional = mapping.messages.flatMap(({ fields }, at) =>
     fields.flatMap(({ path, from, otherwise }) =>
       from === undefined || otherwise !== undefined || path.includes('.')
@@ -332,9 +331,9 @@ const keepEmptied = async ({ mapping, integrations, comparison }: Context): Prom
         : [[kindOf(at), path, labelOf(from)]],
     ),
   );
-  await sets.add('optional', optional);
-  await sets.run(sql('find_last_values'));
-  const examples = await sets.all<[string, string, string, string]>(sql('list_emptied_fields'));
+  await db.add('optional', optional);
+  await db.run(sql('find_last_values'));
+  const examples = await db.all<[string, string, string, string]>(sql('list_emptied_fields'));
   for (const [kind, field, ...data] of examples) {
     const name = mapping.messages[Number.parseInt(kind, 36)]?.function ?? '';
     const [now, before] = data.map((text) => {
@@ -342,9 +341,9 @@ const keepEmptied = async ({ mapping, integrations, comparison }: Context): Prom
       return orderedBy(eventOf(ofAnyNight(comparison), event), integrations.get(name), droppedMs);
     });
     if (now === undefined || before === undefined || isDeepStrictEqual(now, before))
-      await sets.run('DELETE FROM last_values WHERE state_kind = $1 AND field = $2', [kind, field]);
+      await db.run('DELETE FROM last_values WHERE state_kind = $1 AND field = $2', [kind, field]);
   }
-  await sets.run(sql('keep_last_values'));
+  await db.run(sql('keep_last_values'));
 };
 
 /** The names by which a message is ordered; undefined: its function would refuse it, or it is ordered with the whole. */
@@ -358,8 +357,8 @@ const orderedBy = (body: string, integration: Integration<unknown> | undefined, 
 };
 
 /** A mapping may list its fields in another order than before. */
-const leaveSame = async ({ sets }: Comparison): Promise<void> => {
-  for await (const batch of sets.rows<[string, string, string]>(sql('list_other_values'))) {
+const leaveSame = async ({ db }: Comparison): Promise<void> => {
+  for await (const batch of db.rows<[string, string, string]>(sql('list_other_values'))) {
     const same = batch.flatMap(([key, ...values]) => {
       const [now, before] = values.map((value) => {
         const at = value.indexOf(' ');
@@ -367,20 +366,20 @@ const leaveSame = async ({ sets }: Comparison): Promise<void> => {
       });
       return isDeepStrictEqual(now, before) ? [[key]] : [];
     });
-    if (same.length > 0) await sets.add('same', same);
+    if (same.length > 0) await db.add('same', same);
   }
-  await sets.run(sql('leave_same'));
+  await db.run(sql('leave_same'));
 };
 
 const checkRemovals = async (comparison: Comparison): Promise<void> => {
-  const { sets, check } = comparison;
-  for await (const batch of sets.rows<[string, string]>(sql('list_removals'))) {
+  const { db, check } = comparison;
+  for await (const batch of db.rows<[string, string]>(sql('list_removals'))) {
     const unfit = batch.flatMap(([key, text]) => {
       const removed = JSON.parse(text) as Sent;
       const problem = check(removed.function, eventOf(comparison, { kind: '', key, ...removed }));
       return problem === undefined ? [] : [[key, null, problem]];
     });
-    if (unfit.length > 0) await sets.add('unfit_keys', unfit);
+    if (unfit.length > 0) await db.add('unfit_keys', unfit);
   }
 };
 
@@ -389,10 +388,10 @@ const countRows = async (
   comparison: Comparison,
   { file, rows, withoutMessage }: { file: string; rows: number; withoutMessage: number },
 ): Promise<void> => {
-  const { sets } = comparison;
+  const { db } = comparison;
   const [refused = 0, held = 0, emptied = 0] =
-    (await sets.row<[number, number, number]>(sql('count_rows'))) ?? [];
-  await sets.run(sql('report_emptied'), [file]);
+    (await db.row<[number, number, number]>(sql('count_rows'))) ?? [];
+  await db.run(sql('report_emptied'), [file]);
   comparison.rows[file] = { used: rows - refused - held - emptied - withoutMessage };
   for (const [fate, count] of Object.entries({ emptied, held, withoutMessage, refused }) as [
     RowFate,

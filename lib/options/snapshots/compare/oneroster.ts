@@ -1,5 +1,5 @@
 import { dayAt } from '../../../delivery/mapping/times.ts';
-import type { SetEngine } from '../../../runtime/files/tables/engine.ts';
+import type { SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import type { Table } from '../../../runtime/files/tables/table.ts';
 import { readNames } from '../package/names.ts';
 import type { Package } from '../package/package.ts';
@@ -42,38 +42,37 @@ export const compareExport = async (
   comparison: Comparison,
   { lastField }: { lastField: UserField },
 ): Promise<{ read: FilesRead; unknownRoles: UnknownRoles }> => {
-  const { sets, settings } = comparison;
+  const { db, settings } = comparison;
   const { modes } = given;
   const { field } = settings.user;
   const reading: PackageReading = { given, comparison, tables: readAhead(given), read: {} };
   await prepare(comparison, lastField);
-  refuseDoubled(await sets.all<[string, number]>(ofAccepted('count_doubled')), comparison);
+  refuseDoubled(await db.all<[string, number]>(ofAccepted('count_doubled')), comparison);
   const users = await readNames(reading);
-  comparison.takeSample?.(await sampleOfExport(sets, field));
+  comparison.takeSample?.(await sampleOfExport(db, field));
   const items = await openFile(reading, 'lineItems');
   await readNumbersOf(items, comparison);
   await settleLineItems(items, reading);
   await loadAccepted(comparison);
-  await sets.run(ofNames('find_moves'));
-  if (await hasRows(sets, 'name_moves'))
-    comparison.nameMoves = await nameMovesBy(sets, ofNames('count_moves'));
+  await db.run(ofNames('find_moves'));
+  if (await hasRows(db, 'name_moves')) comparison.nameMoves = await nameMovesBy(db, ofNames('count_moves'));
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
   comparison.passedNames = await passedNamesOf(comparison, modes);
-  if (await hasRows(sets, 'formers')) await sets.run(ofExport('yield_to_staying'));
-  if (await hasRows(sets, 'doubtful_names')) await sets.run(ofExport('find_doubtful'));
-  await sets.run(ofExport('mean_things'));
+  if (await hasRows(db, 'formers')) await db.run(ofExport('yield_to_staying'));
+  if (await hasRows(db, 'doubtful_names')) await db.run(ofExport('find_doubtful'));
+  await db.run(ofExport('mean_things'));
   await compareWanted(comparison);
   comparison.effects = await settleEnrollments(comparison, { file: 'enrollments.csv', column: 'role' });
-  await sets.run(ofExport('recall_comments'));
-  await sets.run(ofExport('write_data'));
+  await db.run(ofExport('recall_comments'));
+  await db.run(ofExport('write_data'));
   await refuseValues(comparison, checkedValues(field));
   await countWanted(comparison);
   await countClaims(comparison);
-  await sets.run(ofExport('move_along'));
-  if (comparison.hasBefore && !comparison.isTrial) await sets.run(ofResults('forget_gone'));
+  await db.run(ofExport('move_along'));
+  if (comparison.hasBefore && !comparison.isTrial) await db.run(ofResults('forget_gone'));
   await writeChanges(comparison);
-  await sets.run(ofExport('keep_export'));
+  await db.run(ofExport('keep_export'));
   await writeState(comparison, [
     ...(['comments', 'names', 'passed_names', 'deletions'] as const),
     ...(['line_items', 'grade_objects', 'enrollment_rows'] as const),
@@ -82,8 +81,8 @@ export const compareExport = async (
 };
 
 /** Makes the macros and tables that the readers share. */
-const prepare = async ({ sets, settings, droppedMs }: Comparison, lastField: UserField): Promise<void> => {
-  await sets.run(
+const prepare = async ({ db, settings, droppedMs }: Comparison, lastField: UserField): Promise<void> => {
+  await db.run(
     constants({
       last_user_field: lastField,
       date_order: settings.cells.dateOrder ?? '',
@@ -91,8 +90,8 @@ const prepare = async ({ sets, settings, droppedMs }: Comparison, lastField: Use
       export_day: dayAt(droppedMs, settings.cells.timeZone),
     }),
   );
-  await sets.run(timeZoneOf(settings.cells));
-  await prepareData(sets, settings.user.field);
+  await db.run(timeZoneOf(settings.cells));
+  await prepareData(db, settings.user.field);
   for (const statement of [
     ofExport('kinds'),
     ofExport('keys'),
@@ -100,9 +99,9 @@ const prepare = async ({ sets, settings, droppedMs }: Comparison, lastField: Use
     ofRows('tables'),
     ofEnrollments('tables'),
   ])
-    await sets.run(statement);
+    await db.run(statement);
   const roles = Object.entries(settings.roles);
-  await sets.add(
+  await db.add(
     'roles',
     roles.map(([role, id]) => [role, String(id)]),
   );
@@ -111,25 +110,25 @@ const prepare = async ({ sets, settings, droppedMs }: Comparison, lastField: Use
 /** Programs that write semicolons write a decimal comma. */
 const readNumbersOf = async (
   table: Table | undefined,
-  { sets, settings: { cells } }: Comparison,
+  { db, settings: { cells } }: Comparison,
 ): Promise<void> => {
   const sign = cells.decimal ?? (table?.delimiter === ';' ? 'either' : '.');
-  await sets.run(`CREATE OR REPLACE MACRO decimal_sign() AS '${sign}'`);
+  await db.run(`CREATE OR REPLACE MACRO decimal_sign() AS '${sign}'`);
 };
 
 const noUser = JSON.stringify(
   Object.fromEntries(['userId', ...userField.options].map((field) => [field, null])),
 );
 
-const prepareData = async (sets: SetEngine, field: UserField): Promise<void> => {
-  await sets.run(constants({ user_field: field, no_user: noUser }));
-  await sets.run(ofExport('data'));
+const prepareData = async (db: SqlEngine, field: UserField): Promise<void> => {
+  await db.run(constants({ user_field: field, no_user: noUser }));
+  await db.run(ofExport('data'));
 };
 
 /** A statement that gives kind and data of what was accepted, as messages. */
-export const acceptedData = async (sets: SetEngine, field: UserField): Promise<string> => {
-  await prepareData(sets, field);
-  await sets.run(loadItems);
+export const acceptedData = async (db: SqlEngine, field: UserField): Promise<string> => {
+  await prepareData(db, field);
+  await db.run(loadItems);
   return ofAccepted('list_messages');
 };
 
@@ -168,14 +167,14 @@ const keptByName = `state_wanted WHERE (user_id IS NULL AND user_name IN (SELECT
   OR (org_unit_id IS NULL AND is_enrollment(state_kind)
     AND org_unit_or_object IN (SELECT name FROM former_ids WHERE record_type = 'class'))`;
 
-const loadAccepted = async ({ sets, hasBefore }: Comparison): Promise<void> => {
-  await sets.run(ofAccepted('find_claims'));
+const loadAccepted = async ({ db, hasBefore }: Comparison): Promise<void> => {
+  await db.run(ofAccepted('find_claims'));
   if (!hasBefore) return;
   const isOther =
-    (await hasRows(sets, 'renamed')) ||
-    (await hasRows(sets, 'former_ids WHERE is_new')) ||
-    (await hasRows(sets, keptByName));
-  await sets.run(ofAccepted(isOther ? 'load_merged_claims' : 'load_claims'));
+    (await hasRows(db, 'renamed')) ||
+    (await hasRows(db, 'former_ids WHERE is_new')) ||
+    (await hasRows(db, keptByName));
+  await db.run(ofAccepted(isOther ? 'load_merged_claims' : 'load_claims'));
 };
 
 const enrollmentColumns = {
@@ -190,16 +189,16 @@ const enrollmentColumns = {
 };
 
 const readEnrollments = async (reading: PackageReading, users: Table | undefined): Promise<UnknownRoles> => {
-  const { sets } = reading.comparison;
+  const { db } = reading.comparison;
   const table = await openFile(reading, 'enrollments');
-  await viewRows(sets, table, { columns: enrollmentColumns });
-  await sets.run('SET VARIABLE has_ids = CAST($1 AS BOOLEAN)', [String((table?.at('sourcedId') ?? -1) >= 0)]);
-  await sets.run(ofEnrollments('read'));
+  await viewRows(db, table, { columns: enrollmentColumns });
+  await db.run('SET VARIABLE has_ids = CAST($1 AS BOOLEAN)', [String((table?.at('sourcedId') ?? -1) >= 0)]);
+  await db.run(ofEnrollments('read'));
   await addUserRoles(reading, users);
   const hasRefused = await claim(reading, 'enrollments', ofEnrollments);
   await reportStill(reading, 'enrollments');
-  const unknown = hasRefused ? await unknownRolesIn(sets) : new Map<string, number>();
-  await sets.run('DROP TABLE read_rows');
+  const unknown = hasRefused ? await unknownRolesIn(db) : new Map<string, number>();
+  await db.run('DROP TABLE read_rows');
   return unknown;
 };
 
@@ -209,13 +208,13 @@ const claim = async (
   name: 'enrollments' | 'results',
   sql: (name: string) => string,
 ): Promise<boolean> => {
-  const { sets } = comparison;
+  const { db } = comparison;
   const mode = given.modes[name];
-  await sets.run(sql('judge'));
+  await db.run(sql('judge'));
   const contradictions = sql('refuse_contradictions');
   const hasRefused = await refuseClaims(comparison, { name, mode, contradictions });
-  await sets.run('SET VARIABLE is_bulk = CAST($1 AS BOOLEAN)', [String(mode === 'bulk')]);
-  await sets.run(sql('claim'));
+  await db.run('SET VARIABLE is_bulk = CAST($1 AS BOOLEAN)', [String(mode === 'bulk')]);
+  await db.run(sql('claim'));
   await countPassedRows(comparison, name);
   await countRows(comparison, `${name}.csv`, sql('count_fates'));
   await noteSaid(comparison);
@@ -227,20 +226,20 @@ const reportStill = async (
   { comparison }: PackageReading,
   name: 'enrollments' | 'results',
 ): Promise<void> => {
-  const { sets } = comparison;
-  if (!(await hasRows(sets, 'unusable_still'))) return;
-  await sets.run('SET VARIABLE kind_name = $1', [name]);
-  await sets.run(ofRows('report_still'));
+  const { db } = comparison;
+  if (!(await hasRows(db, 'unusable_still'))) return;
+  await db.run('SET VARIABLE kind_name = $1', [name]);
+  await db.run(ofRows('report_still'));
 };
 
-const unknownRolesIn = async (sets: SetEngine): Promise<UnknownRoles> => {
-  const roles = await sets.all<[string | null, number]>(ofEnrollments('list_unknown_roles'));
+const unknownRolesIn = async (db: SqlEngine): Promise<UnknownRoles> => {
+  const roles = await db.all<[string | null, number]>(ofEnrollments('list_unknown_roles'));
   const unknown: UnknownRoles = new Map(
     roles.map(([role, rows]) => [role === null ? 'and others' : JSON.stringify(role), rows]),
   );
   for (const [role, rows] of unknown) {
     const problem = `the role ${role} has no id in "roles" of snapshot-settings.json: ${rows} rows were refused`;
-    await sets.run(`INSERT INTO problems VALUES ('enrollments.csv', NULL, 'role', $1)`, [problem]);
+    await db.run(`INSERT INTO problems VALUES ('enrollments.csv', NULL, 'role', $1)`, [problem]);
   }
   return unknown;
 };
@@ -259,15 +258,14 @@ const resultColumns = {
 
 const readResults = async (reading: PackageReading): Promise<void> => {
   const { comparison, given } = reading;
-  const { sets } = comparison;
+  const { db } = comparison;
   const table = await openFile(reading, 'results');
   await readNumbersOf(table, comparison);
-  await viewRows(sets, table, { columns: resultColumns });
+  await viewRows(db, table, { columns: resultColumns });
   await claim(reading, 'results', ofResults);
-  if (comparison.hasBefore) await sets.run(ofResults('remember_rows'));
-  if (await hasRows(sets, `refused_rows WHERE kind_name = 'results'`))
-    await sets.run(ofResults('find_outdated'));
-  if (given.modes.results !== 'bulk') await sets.run(ofResults('claim_still'));
+  if (comparison.hasBefore) await db.run(ofResults('remember_rows'));
+  if (await hasRows(db, `refused_rows WHERE kind_name = 'results'`)) await db.run(ofResults('find_outdated'));
+  if (given.modes.results !== 'bulk') await db.run(ofResults('claim_still'));
   await reportStill(reading, 'results');
-  await sets.run('DROP TABLE read_rows');
+  await db.run('DROP TABLE read_rows');
 };

@@ -11,7 +11,7 @@ import { hasRows } from './statements.ts';
  * of before and lacks later ones.
  */
 export const reasonsOfAge = async (
-  { saidMs, sets, snapshotId: id }: Comparison,
+  { saidMs, db, snapshotId: id }: Comparison,
   last: AcceptedSnapshot | undefined,
 ): Promise<string[]> => {
   const same = last?.contents?.slice(0, -1).findLast((each) => contentOf(each) === contentOf(id));
@@ -21,7 +21,7 @@ export const reasonsOfAge = async (
   const untilMs = saidMs % dayMs === 0 ? saidMs + dayMs - 1 : saidMs;
   if (untilMs >= last.saidMs) return [];
   const [takesBack] =
-    (await sets.row<[number]>(
+    (await db.row<[number]>(
       `SELECT EXISTS (FROM difference WHERE is_claimed AND change IN ('created', 'updated') AND said_at_ms <= $1)
          OR (EXISTS (FROM older_claims) AND EXISTS (FROM difference WHERE change = 'removed' AND said_at_ms > $2))`,
       [last.saidMs, untilMs],
@@ -64,14 +64,14 @@ export const reasonsOfFeed = async (comparison: Comparison, declared: FeedPatter
 };
 
 const wantingTheSame = async (
-  { sets }: Comparison,
+  { db }: Comparison,
   alike: readonly OtherFile[],
 ): Promise<OtherFile | undefined> => {
-  if (!(await hasRows(sets, 'other_claims'))) return undefined;
-  await sets.run(
+  if (!(await hasRows(db, 'other_claims'))) return undefined;
+  await db.run(
     `CREATE TABLE enrollments_here AS SELECT DISTINCT enrollment_in(kind_name, key) AS enrollment FROM claims WHERE is_about_enrollment(kind_name)`,
   );
-  const found = await sets.all<[string, number, number, number]>(
+  const found = await db.all<[string, number, number, number]>(
     `SELECT source_file, count(DISTINCT enrollment), count(DISTINCT enrollment) FILTER (is_here), any_value(here)
      FROM (SELECT o.source_file, o.enrollment, d.enrollment IS NOT NULL AS is_here, (SELECT count(*) FROM enrollments_here) AS here
        FROM other_claims o LEFT JOIN enrollments_here d USING (enrollment)) GROUP BY source_file`,

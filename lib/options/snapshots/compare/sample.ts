@@ -1,6 +1,6 @@
 import { differenceText, nearestOf } from '../../../crosswalk/near-names.ts';
 import { protectionsOf } from '../../../delivery/mapping/cell-rules.ts';
-import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { quotedText, type SqlEngine } from '../../../runtime/files/tables/engine.ts';
 
 /** What the settings make of the first rows of a file, and of the names in all of them. */
 export type Sample = {
@@ -22,8 +22,8 @@ const maxExamples = 3;
 const maxNames = 2_000;
 
 /** Of a table: `mapped_rows`, before names become what they stand for. */
-export const sampleOfTable = async (sets: SetEngine, file: string): Promise<Sample> => {
-  const rows = await sets.all<[string, string, string]>(
+export const sampleOfTable = async (db: SqlEngine, file: string): Promise<Sample> => {
+  const rows = await db.all<[string, string, string]>(
     `SELECT line, kind_name, data FROM mapped_rows ORDER BY CAST(line AS BIGINT), state_kind LIMIT ${maxRows}`,
   );
   const names = `SELECT DISTINCT split_part(token, '=', 1) AS field, substr(token, strpos(token, '=') + 1) AS name
@@ -34,18 +34,18 @@ export const sampleOfTable = async (sets: SetEngine, file: string): Promise<Samp
       line: Number(line),
       gives: `${name}: ${valuesIn(JSON.parse(data) as object).join(', ')}`,
     })),
-    unknown: await unknownIn(sets, names),
+    unknown: await unknownIn(db, names),
   };
 };
 
 /** Of an export of OneRoster: `names`, the names of its classes and users. */
-export const sampleOfExport = async (sets: SetEngine, userField: string): Promise<Sample> => {
+export const sampleOfExport = async (db: SqlEngine, userField: string): Promise<Sample> => {
   const rows: Sample['rows'] = [];
   for (const [type, file, field] of [
     ['class', 'classes.csv', 'orgUnitCode'],
     ['user', 'users.csv', userField],
   ] as const) {
-    const found = await sets.all<[string, string]>(
+    const found = await db.all<[string, string]>(
       `SELECT id, name FROM names WHERE record_type = $1 AND problem IS NULL ORDER BY id LIMIT ${maxRows}`,
       [type],
     );
@@ -53,7 +53,7 @@ export const sampleOfExport = async (sets: SetEngine, userField: string): Promis
   }
   const names = `SELECT DISTINCT CASE record_type WHEN 'class' THEN 'orgUnitCode' ELSE ${quotedText(userField)} END AS field, name
     FROM names WHERE problem IS NULL AND active = 1 AND name <> ''`;
-  return { rows, unknown: await unknownIn(sets, names) };
+  return { rows, unknown: await unknownIn(db, names) };
 };
 
 /** As `grade.points 8.5`. */
@@ -65,21 +65,21 @@ const valuesIn = (data: object, prefix = ''): string[] =>
   );
 
 /** `names`: a statement that gives field and name. */
-const unknownIn = async (sets: SetEngine, names: string): Promise<UnknownNames[]> => {
-  await sets.run(`CREATE OR REPLACE TEMP TABLE unknown_names AS
+const unknownIn = async (db: SqlEngine, names: string): Promise<UnknownNames[]> => {
+  await db.run(`CREATE OR REPLACE TEMP TABLE unknown_names AS
     SELECT field, name FROM (${names}) WHERE field IN ('orgUnitCode', 'userName', 'orgDefinedId')
       AND (field, name) NOT IN (SELECT (field, name) FROM known_names) AND (field, name) NOT IN (SELECT (field, name) FROM doubtful_names)`);
-  const counts = await sets.all<[string, number, number]>(
+  const counts = await db.all<[string, number, number]>(
     `SELECT field, count(*), CAST(field IN (SELECT field FROM known_names) AS INTEGER) FROM unknown_names GROUP BY field ORDER BY field`,
   );
   const found: UnknownNames[] = [];
   for (const [field, count, isFilled] of counts) {
-    const all = await sets.all<[string]>(
+    const all = await db.all<[string]>(
       `SELECT name FROM unknown_names WHERE field = $1 ORDER BY name LIMIT ${maxNames}`,
       [field],
     );
     const guarded = guardedIn(all.map(([name]) => name));
-    const examples = isFilled === 1 ? await examplesOf(sets, field) : [];
+    const examples = isFilled === 1 ? await examplesOf(db, field) : [];
     if (examples.length > 0 || guarded.length > 0)
       found.push({ field, count: isFilled === 1 ? count : 0, examples, guarded });
   }
@@ -94,8 +94,8 @@ const guardedIn = (names: readonly string[]): UnknownNames['guarded'] => {
 };
 
 /** Those with a near name first. What is near is sought for some of them: it is compared with every name. */
-const examplesOf = async (sets: SetEngine, field: string): Promise<UnknownNames['examples']> => {
-  const near = await sets.all<[string, string]>(
+const examplesOf = async (db: SqlEngine, field: string): Promise<UnknownNames['examples']> => {
+  const near = await db.all<[string, string]>(
     `WITH sought AS (SELECT name FROM unknown_names WHERE field = $1 ORDER BY name LIMIT 20),
        bare AS (SELECT name, lower(regexp_replace(name, '\\s|^0+', '', 'g')) AS plain FROM sought),
        known AS (SELECT name, lower(regexp_replace(name, '\\s|^0+', '', 'g')) AS plain FROM known_names WHERE field = $1)
@@ -112,7 +112,7 @@ const examplesOf = async (sets: SetEngine, field: string): Promise<UnknownNames[
     );
     return nearest ? [{ name, nearest: nearest.name, differs: differenceText(nearest.differs) }] : [];
   });
-  const others = await sets.all<[string]>(
+  const others = await db.all<[string]>(
     `SELECT name FROM unknown_names WHERE field = $1 ORDER BY name LIMIT ${maxExamples}`,
     [field],
   );

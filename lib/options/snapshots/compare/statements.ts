@@ -1,4 +1,4 @@
-import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { quotedText, type SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import { sqlFile } from './sql-files.ts';
 
 /**
@@ -42,5 +42,5 @@ export const constants = (values: Readonly<Record<string, string | number | bool
 export const timeZoneOf = ({ timeZone = 'UTC' }: { timeZone?: string | undefined }): string =>
   `CREATE OR REPLACE MACRO time_zone() AS ${quotedText(timeZone)}`;
 
-export const hasRows = async (sets: SetEngine, from: string): Promise<boolean> =>
-  (await sets.row<[number]>(`SELECT EXISTS (FROM ${from})`))?.[0] === 1;
+export const hasRows = async (db: SqlEngine, from: string): Promise<boolean> =>
+  (await db.row<[number]>(`SELECT EXISTS (FROM ${from})`))?.[0] === 1;

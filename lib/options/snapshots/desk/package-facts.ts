@@ -1,4 +1,4 @@
-import { quotedName, quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { quotedName, quotedText, type SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import { rowsOf } from '../../../runtime/files/tables/table.ts';
 import { cellMacros } from '../compare/wanted.ts';
 import type { Package } from '../package/package.ts';
@@ -109,25 +109,25 @@ const macros = `
   CREATE MACRO day_text(y, m, d) AS format('{:04d}-{:02d}-{:02d}', y, m, d);
 `;
 
-export const prepareFacts = (sets: SetEngine): Promise<void> => sets.run(macros);
+export const prepareFacts = (db: SqlEngine): Promise<void> => db.run(macros);
 
 /** Reads a file into a table of the same name, and counts its content. @throws UnusableSnapshot if it is not CSV in UTF-8. */
 export const readFacts = async (
-  { given, sets }: { given: Package; sets: SetEngine },
+  { given, db }: { given: Package; db: SqlEngine },
   name: LookedFile,
 ): Promise<FileFacts> => {
   const { columns, values = [], dates = [], links = [] }: Looked = looked[name];
   const table = await given.read(name);
   const names = Object.fromEntries([...columns, ...links].map((column) => [column, column]));
-  await sets.run(`CREATE TABLE ${quotedName(name)} AS ${rowsOf(table, names)}`, [table.path]);
+  await db.run(`CREATE TABLE ${quotedName(name)} AS ${rowsOf(table, names)}`, [table.path]);
   const has = (column: string): boolean => table.at(column) >= 0;
   return {
     rows: table.rows,
     damaged: table.damaged.length,
     columns: table.columns,
     missing: columns.filter((column) => !has(column)),
-    values: await all(values.filter(has), (column) => countsOf(sets, name, column)),
-    dates: (await all(dates.filter(has), (column) => formsOf(sets, name, column))).flat(),
+    values: await all(values.filter(has), (column) => countsOf(db, name, column)),
+    dates: (await all(dates.filter(has), (column) => formsOf(db, name, column))).flat(),
   };
 };
 
@@ -144,14 +144,14 @@ const all = async <Item, Result>(
 const maxValues = 20;
 const maxShownLength = 100;
 
-const countsOf = async (sets: SetEngine, name: LookedFile, column: string): Promise<ValueCounts> => {
+const countsOf = async (db: SqlEngine, name: LookedFile, column: string): Promise<ValueCounts> => {
   const counts: ValueCounts['counts'] = [];
   let others = 0;
   const statement = `SELECT left(trimmed(${quotedName(column)}), ${maxShownLength}) AS value, count(*) AS n
     FROM ${quotedName(name)} GROUP BY value`;
   const kept = `SELECT CASE WHEN place <= ${maxValues} THEN value END AS value, sum(n)::BIGINT, min(place) AS first
     FROM (SELECT *, row_number() OVER (ORDER BY n DESC, value) AS place FROM (${statement})) GROUP BY 1 ORDER BY first`;
-  for (const [value, rows] of await sets.all<[string | null, number, number]>(kept))
+  for (const [value, rows] of await db.all<[string | null, number, number]>(kept))
     if (value === null) others = rows;
     else counts.push({ value, rows });
   return { column, counts, others };
@@ -168,7 +168,7 @@ type FormRow = readonly [
   ...days: (string | null)[],
 ];
 
-const formsOf = async (sets: SetEngine, name: LookedFile, column: string): Promise<DateForm[]> => {
+const formsOf = async (db: SqlEngine, name: LookedFile, column: string): Promise<DateForm[]> => {
   const byDay = 'day_text(part(x, 3), part(x, 2), part(x, 1))';
   const byMonth = 'day_text(part(x, 3), part(x, 1), part(x, 2))';
   const statement = `
@@ -176,7 +176,7 @@ const formsOf = async (sets: SetEngine, name: LookedFile, column: string): Promi
       coalesce(bool_or(part(x, 1) > 12), false)::INTEGER, coalesce(bool_or(part(x, 2) > 12), false)::INTEGER,
       min(${byDay}), max(${byDay}), min(${byMonth}), max(${byMonth})
     FROM (SELECT trimmed(${quotedName(column)}) AS x FROM ${quotedName(name)}) WHERE x <> '' GROUP BY form ORDER BY n DESC, form`;
-  const rows = await sets.all<FormRow>(statement);
+  const rows = await db.all<FormRow>(statement);
   return rows.map((row) => ({ column, ...formOf(row) }));
 };
 
@@ -249,7 +249,7 @@ const candidatesOf: readonly [file: Candidate['file'], column: string, values: s
 
 /** The columns of the files that may name org units and users. The code of a course counts once for each of its classes. */
 export const candidatesIn = async (
-  sets: SetEngine,
+  db: SqlEngine,
   facts: Partial<Record<LookedFile, FileFacts>>,
 ): Promise<Candidate[]> => {
   const has = (file: Candidate['file'], column: string): boolean => {
@@ -260,7 +260,7 @@ export const candidatesIn = async (
     ([file, column]) =>
       has(file, column) && (file !== 'courses.csv' || has('classes.csv', 'courseSourcedId')),
   );
-  const candidates = await all(there, (each) => countedOf(sets, each));
+  const candidates = await all(there, (each) => countedOf(db, each));
   const isApart = ({ file, filled, empty, doubles }: Candidate): boolean =>
     file === 'classes.csv' && filled > 0 && empty + doubles === 0;
   // A record's own id is seldom what the platform has.
@@ -269,7 +269,7 @@ export const candidatesIn = async (
     files.every((file) => (facts[file]?.rows ?? 0) > 0),
   );
   const tried = await all(templates, async ([template]) => ({
-    ...(await countedOf(sets, ['classes.csv', template, valuesOf(template)])),
+    ...(await countedOf(db, ['classes.csv', template, valuesOf(template)])),
     isTemplate: true as const,
   }));
   return [...candidates, ...tried.filter(isApart)];
@@ -322,16 +322,16 @@ const valuesOf = (template: string): string => {
 };
 
 const countedOf = async (
-  sets: SetEngine,
+  db: SqlEngine,
   [file, column, values]: readonly [file: Candidate['file'], column: string, values: string],
 ): Promise<Candidate> => {
-  const counted = await sets.row<[number, number, number]>(
+  const counted = await db.row<[number, number, number]>(
     `SELECT coalesce(sum(n) FILTER (WHERE x <> ''), 0)::BIGINT, coalesce(sum(n) FILTER (WHERE x = ''), 0)::BIGINT,
          coalesce(sum(n) FILTER (WHERE x <> '' AND n > 1), 0)::BIGINT
        FROM (SELECT x, count(*) AS n FROM (${values}) GROUP BY x)`,
   );
   const sampled = `SELECT x FROM (${values}) WHERE x <> '' AND length(x) <= 255 GROUP BY x ORDER BY md5(x) LIMIT ${maxSamples}`;
-  const samples = (await sets.all<[string]>(sampled)).map(([value]) => value);
+  const samples = (await db.all<[string]>(sampled)).map(([value]) => value);
   const [filled = 0, empty = 0, doubles = 0] = counted ?? [];
   const setting = file === 'courses.csv' ? `{course.${column}}` : column;
   return { file, column, setting, filled, empty, doubles, samples };

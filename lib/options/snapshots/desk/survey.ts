@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { type CrosswalkKind, crosswalkSources } from '../../../crosswalk/kinds.ts';
 import { bucketOf, type CrosswalkTable } from '../../../crosswalk/table.ts';
 import { inFolder } from '../../../runtime/files/folder.ts';
-import { openSetEngine, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { openSqlEngine, type SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
@@ -117,7 +117,7 @@ const look = async (file: string, { folder, signal, onProgress }: Looking) => {
   const present = lookedFiles.filter((name) => given.modes[name] !== 'absent');
   const bytes = present.reduce((sum, name) => sum + given.sizeOf(`${name}.csv`), 0);
   // A second thread costs more than it saves if there is little to do.
-  const sets = progress.watched(await openSetEngine({ folder, threads: bytes < 40_000_000 ? 1 : 2 }));
+  const db = progress.watched(await openSqlEngine({ folder, threads: bytes < 40_000_000 ? 1 : 2 }));
   try {
     if (bytes > maxBytes)
       throw new RefusedError(
@@ -126,18 +126,18 @@ const look = async (file: string, { folder, signal, onProgress }: Looking) => {
     const isLooked = (name: string): boolean =>
       ['manifest', ...present].some((each) => `${each}.csv`.toLowerCase() === name.toLowerCase());
     const others = given.names.filter((name) => !isLooked(name));
-    return { ...(await readAll(present, { given, sets, signal })), others };
+    return { ...(await readAll(present, { given, db, signal })), others };
   } finally {
-    sets.close();
+    db.close();
     await given.close();
   }
 };
 
-type SurveyInput = { given: Package; sets: SetEngine; signal: AbortSignal | undefined };
+type SurveyInput = { given: Package; db: SqlEngine; signal: AbortSignal | undefined };
 
 const readAll = async (present: readonly LookedFile[], input: SurveyInput) => {
-  const { given, sets, signal } = input;
-  await prepareFacts(sets);
+  const { given, db, signal } = input;
+  await prepareFacts(db);
   const facts: Facts = {};
   const files: Survey['files'] = [];
   const blocks: string[] = [];
@@ -145,7 +145,7 @@ const readAll = async (present: readonly LookedFile[], input: SurveyInput) => {
     signal?.throwIfAborted();
     const mode = given.modes[name];
     try {
-      const found = await readFacts({ given, sets }, name);
+      const found = await readFacts({ given, db }, name);
       facts[name] = found;
       files.push({ name, mode, ...found });
       if (name === 'enrollments' || name === 'results') blocks.push(...unclearDates(name, found));
@@ -161,7 +161,7 @@ const readAll = async (present: readonly LookedFile[], input: SurveyInput) => {
     blocks,
     roles: rolesIn(facts),
     dateForms: datesIn(facts),
-    candidates: await candidatesIn(sets, facts),
+    candidates: await candidatesIn(db, facts),
   };
 };
 
@@ -257,11 +257,11 @@ const maxRefusals = 10;
 const refusalsIn = async (path: string, folder: string): Promise<Refusal[]> => {
   const report = join(folder, 'trial.csv');
   await copyFile(path, report);
-  using sets = await openSetEngine({ folder, threads: 1 });
+  using db = await openSqlEngine({ folder, threads: 1 });
   const statement = `SELECT file, coalesce(col, ''), problem, count(*), coalesce(min(TRY_CAST(line AS BIGINT))::VARCHAR, '')
       FROM read_csv($1, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
         columns = {'file': 'VARCHAR', 'line': 'VARCHAR', 'col': 'VARCHAR', 'problem': 'VARCHAR'})
       GROUP BY ALL ORDER BY count(*) DESC, 1, 2, 3 LIMIT ${maxRefusals}`;
-  const found = await sets.all<[string, string, string, number, string]>(statement, [report]);
+  const found = await db.all<[string, string, string, number, string]>(statement, [report]);
   return found.map(([file, column, problem, rows, line]) => ({ file, column, problem, rows, line }));
 };

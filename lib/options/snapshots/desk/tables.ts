@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { inFolder } from '../../../runtime/files/folder.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
-import { openSetEngine } from '../../../runtime/files/tables/engine.ts';
+import { openSqlEngine } from '../../../runtime/files/tables/engine.ts';
 import { readTable, rowsOf } from '../../../runtime/files/tables/table.ts';
 import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
@@ -79,11 +79,11 @@ const surveyOf = async (
   const columns = isHeaderless ? [...moodleColumns] : table.columns;
   const role = roleColumnOf(columns);
   const source = isHeaderless ? table.columns[1] : role;
-  using sets = await openSetEngine({ folder, threads: 1 });
+  using db = await openSqlEngine({ folder, threads: 1 });
   const found =
     source === undefined
       ? []
-      : await sets.all<[string]>(
+      : await db.all<[string]>(
           `SELECT role FROM (${rowsOf(table, { role: source })}) WHERE coalesce(role, '') <> '' GROUP BY role ORDER BY count(*) DESC, role LIMIT ${maxRoles}`,
           [table.path],
         );

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { unlessError } from '../../../runtime/aws/error.ts';
-import { inSets, quotedText } from '../../../runtime/files/tables/engine.ts';
+import { quotedText, withSqlEngine } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
 import { bucketOf } from '../../../stage/audit-log.ts';
 import type { Target } from '../../../stage/target.ts';
@@ -25,14 +25,14 @@ export const touchedIn = (
   store: Pick<ComparisonStore, 'keysUnder' | 'readJsonIfAny' | 'etagOf' | 'open'>,
   code: string,
 ): Promise<Touched[]> =>
-  inSets(async (sets, folder) => {
-    await sets.run(stateColumns);
+  withSqlEngine(async (db, folder) => {
+    await db.run(stateColumns);
     const touched: Touched[] = [];
     for (const snapshot of await snapshotsNow(store)) {
       const path = join(folder, snapshot.id);
       if (!(await keepFile(await store.open(stateKey(snapshot.id)), path))) continue;
-      await sets.run(viewsOfState('state', `FROM read_parquet(${quotedText(path)})`));
-      const [rows = 0, people = 0] = (await sets.row<[number, number]>(countOf(snapshot), [code])) ?? [];
+      await db.run(viewsOfState('state', `FROM read_parquet(${quotedText(path)})`));
+      const [rows = 0, people = 0] = (await db.row<[number, number]>(countOf(snapshot), [code])) ?? [];
       if (rows > 0) touched.push({ file: snapshot.name, rows, people });
     }
     return touched;

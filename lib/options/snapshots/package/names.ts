@@ -24,9 +24,9 @@ type Named = {
 /** Fills the table `names`, and what else `names.sql` makes of it. Returns the table of users. */
 export const readNames = async (reading: PackageReading): Promise<Table | undefined> => {
   const { comparison, given } = reading;
-  const { sets, settings } = comparison;
+  const { db, settings } = comparison;
   const { orgUnitCode, user } = settings;
-  await sets.run(sql('tables'));
+  await db.run(sql('tables'));
   const classes: Named = {
     name: 'classes',
     type: 'class',
@@ -48,18 +48,18 @@ export const readNames = async (reading: PackageReading): Promise<Table | undefi
     const { name, type } = named;
     const mode = given.modes[name];
     table = await openFile(reading, name);
-    await sets.run(sql('begin'));
-    await sets.run('SET VARIABLE record_type = $1', [type]);
+    await db.run(sql('begin'));
+    await db.run('SET VARIABLE record_type = $1', [type]);
     if (table) await addNamed(table, named, reading);
     await refuseRows(comparison, { name, mode });
-    await sets.run(sql('add_names'));
-    if (mode !== 'bulk') await sets.run(sql('keep_names'));
+    await db.run(sql('add_names'));
+    if (mode !== 'bulk') await db.run(sql('keep_names'));
     if (table) await countRows(comparison, `${name}.csv`, sql('count_fates'));
   }
   await loadAcceptedNames(comparison);
-  await sets.run(sql('find_passed'));
-  await sets.run(sql('find_names'), [namelessText(classes), namelessText(users), users.setting]);
-  await sets.run(sql('find_renamed'));
+  await db.run(sql('find_passed'));
+  await db.run(sql('find_names'), [namelessText(classes), namelessText(users), users.setting]);
+  await db.run(sql('find_renamed'));
   return table;
 };
 
@@ -82,7 +82,7 @@ const links: Record<LinkedRow, { file: FurtherName; columns: readonly string[] }
 
 const addNamed = async (table: Table, named: Named, reading: PackageReading): Promise<void> => {
   const { name, parts, setting, rules } = named;
-  const { sets } = reading.comparison;
+  const { db } = reading.comparison;
   const own: Record<string, string> = {};
   for (const [place, part] of parts.entries())
     if ('of' in part && part.of === 'itself') {
@@ -108,7 +108,7 @@ const addNamed = async (table: Table, named: Named, reading: PackageReading): Pr
     pieces.length === 1
       ? pieces[0]
       : `CASE WHEN ${cells.map((cell) => `${cell} = ''`).join(' OR ')} THEN '' ELSE ${pieces.join(' || ')} END`;
-  await sets.run(
+  await db.run(
     `INSERT INTO read_rows
      SELECT line, id, name, status, row_of_record(id, name), problem_of_record(id, name, $2)
      FROM (SELECT r.line, r.id, word_in(r.status) AS status, ${whole} AS name
@@ -124,7 +124,7 @@ const addLinked = async (
   { comparison, given }: PackageReading,
 ): Promise<number[]> => {
   const { name, parts, setting } = named;
-  const { sets } = comparison;
+  const { db } = comparison;
   const settingName = `${setting} in snapshot-settings.json`;
   refuseParts(given, { parts, settingName });
   const places: number[] = [];
@@ -143,11 +143,11 @@ const addLinked = async (
     const lacking = wanted.find(({ column }) => others.at(column) < 0);
     if (lacking) throw new UnusableSnapshot(`${file}.csv has no column ${lacking.column}. ${helpOf(named)}`);
     if (comparison.rows[`${file}.csv`] === undefined) await addReadRows(comparison, file, others);
-    await viewRows(sets, table, { view: 'linking_rows', columns: { ids: link } });
+    await viewRows(db, table, { view: 'linking_rows', columns: { ids: link } });
     for (const { column, place } of wanted) {
       places.push(place);
-      await viewRows(sets, others, { view: 'linked_rows', columns: { id: 'sourcedId', value: column } });
-      await sets.run(sql('add_linked_names'), [place, String(link.endsWith('s'))]);
+      await viewRows(db, others, { view: 'linked_rows', columns: { id: 'sourcedId', value: column } });
+      await db.run(sql('add_linked_names'), [place, String(link.endsWith('s'))]);
     }
   }
   return places;

@@ -26,15 +26,15 @@ export const acceptedNamesBy = async (
 /** Fills `accepted_names`. */
 export const loadAcceptedNames = async (comparison: Comparison): Promise<void> => {
   const accepted = await acceptedNamesBy(comparison.settings.user.field, comparison);
-  if (accepted.length > 0) await comparison.sets.add('accepted_names', accepted);
+  if (accepted.length > 0) await comparison.db.add('accepted_names', accepted);
 };
 
 /** Counts rows of enrollments or results that are not used because the name of their user passed. */
 export const countPassedRows = async (
-  { sets }: Comparison,
+  { db }: Comparison,
   kindName: 'enrollments' | 'results',
 ): Promise<void> => {
-  if (await hasRows(sets, 'passed')) await sets.run(sql('count_passed'), [kindName]);
+  if (await hasRows(db, 'passed')) await db.run(sql('count_passed'), [kindName]);
 };
 
 type Found = [
@@ -49,18 +49,18 @@ type Found = [
 
 /** The names of `passed`, with what the last export told of them: since when, and what a delta leaves out. */
 export const passedNamesOf = async (
-  { sets, store, settings, droppedMs, feed }: Comparison,
+  { db, store, settings, droppedMs, feed }: Comparison,
   modes: Record<'enrollments' | 'results', Mode>,
 ): Promise<PassedNames> => {
   const { field } = settings.user;
-  if (!(await hasRows(sets, 'passed'))) return { field, names: [] };
+  if (!(await hasRows(db, 'passed'))) return { field, names: [] };
   const before = passedIn(await store.readJsonIfAny(passedKeyOf(feed)));
   const known = new Map(
     before?.field === field
       ? before.names.map((each) => [JSON.stringify([each.name, each.userId, each.record]), each])
       : [],
   );
-  const found = await sets.all<Found>(sql('list_passed'));
+  const found = await db.all<Found>(sql('list_passed'));
   const names = found.map(([name, id, record, formerNow, enrollments, results, json]) => {
     const userId = Number(id);
     const then = known.get(JSON.stringify([name, userId, record]));

@@ -1,4 +1,4 @@
-import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { quotedText, type SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison, Mode } from '../compare/comparison.ts';
 import { addDamaged, type FileRead } from '../state/accepted.ts';
@@ -62,7 +62,7 @@ export const openFile = async (
 
 /** Makes the view `file_rows`, or another: the rows of a table, if there is one, with columns by the names that are given here. */
 export const viewRows = (
-  sets: SetEngine,
+  db: SqlEngine,
   table: Table | undefined,
   { view = 'file_rows', columns }: { view?: string; columns: Readonly<Record<string, string>> },
 ): Promise<void> => {
@@ -70,5 +70,5 @@ export const viewRows = (
   const rows = table
     ? rowsOf(table, columns, quotedText(table.path))
     : `SELECT NULL::BIGINT AS line, ${cells.join(', ')} WHERE false`;
-  return sets.run(`CREATE OR REPLACE VIEW ${view} AS ${rows}`);
+  return db.run(`CREATE OR REPLACE VIEW ${view} AS ${rows}`);
 };

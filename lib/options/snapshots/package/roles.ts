@@ -25,16 +25,16 @@ export const addUserRoles = async (
   { given, comparison }: PackageReading,
   users: Table | undefined,
 ): Promise<void> => {
-  const { sets } = comparison;
-  if (!(await hasRows(sets, `enrollments_read WHERE role = ''`))) return;
+  const { db } = comparison;
+  if (!(await hasRows(db, `enrollments_read WHERE role = ''`))) return;
   if (given.modes.roles !== 'absent') {
     const roles = await given.read('roles', ['userSourcedId', 'role']);
     await addReadRows(comparison, 'roles', roles);
-    await viewRows(sets, roles, { columns: roleColumns });
-    await sets.run(sql('read_roles'));
+    await viewRows(db, roles, { columns: roleColumns });
+    await db.run(sql('read_roles'));
   } else if (users) {
-    await viewRows(sets, users, { columns: { id: 'sourcedId', role: 'role' } });
-    await sets.run(sql('read_roles_of_users'));
+    await viewRows(db, users, { columns: { id: 'sourcedId', role: 'role' } });
+    await db.run(sql('read_roles_of_users'));
   }
-  await sets.run(sql('give_roles'));
+  await db.run(sql('give_roles'));
 };

@@ -27,14 +27,14 @@ export const addReadRows = async (comparison: Comparison, name: FurtherName, tab
 
 /** Counts rows of a file by a statement that gives each fate and its number of rows. */
 export const countRows = async (comparison: Comparison, file: string, statement: string): Promise<void> => {
-  for (const [fate, count] of await comparison.sets.all<[RowFate, number]>(statement))
+  for (const [fate, count] of await comparison.db.all<[RowFate, number]>(statement))
     addRows(comparison, file, { fate, count });
 };
 
 /** Counts the rows that claim something by their fate, after the comparison. */
 export const countClaims = async (comparison: Comparison): Promise<void> => {
   // What stays as it was, of a file that the package does not have, is no row of it.
-  for (const [kindName, fate, count] of await comparison.sets.all<[FileName, RowFate, number]>(
+  for (const [kindName, fate, count] of await comparison.db.all<[FileName, RowFate, number]>(
     sql('count_claims'),
   ))
     if (count > 0) addRows(comparison, `${kindName}.csv`, { fate, count });
@@ -45,12 +45,12 @@ export const countClaims = async (comparison: Comparison): Promise<void> => {
  * refused row that a delta does not name stays refused.
  */
 export const refuseRows = async (
-  { sets }: Comparison,
+  { db }: Comparison,
   { name, mode, how = 'refuse_rows' }: { name: FileName; mode: Mode; how?: 'refuse_rows' | 'refuse_claims' },
 ): Promise<void> => {
-  await sets.run('SET VARIABLE kind_name = $1', [name]);
-  for (const statement of [how, 'report_rows']) await sets.run(sql(statement));
-  if (mode !== 'bulk') await sets.run(sql('keep_refused'));
+  await db.run('SET VARIABLE kind_name = $1', [name]);
+  for (const statement of [how, 'report_rows']) await db.run(sql(statement));
+  if (mode !== 'bulk') await db.run(sql('keep_refused'));
 };
 
 /**
@@ -61,10 +61,10 @@ export const refuseClaims = async (
   comparison: Comparison,
   { name, mode, contradictions }: { name: FileName; mode: Mode; contradictions: string },
 ): Promise<boolean> => {
-  const { sets } = comparison;
-  if (mode === 'bulk' && !(await hasRows(sets, 'read_rows WHERE problem IS NOT NULL'))) return false;
-  await sets.run(sql('find_meant'));
-  if (mode === 'delta') await sets.run(contradictions);
+  const { db } = comparison;
+  if (mode === 'bulk' && !(await hasRows(db, 'read_rows WHERE problem IS NOT NULL'))) return false;
+  await db.run(sql('find_meant'));
+  if (mode === 'delta') await db.run(contradictions);
   await refuseRows(comparison, { name, mode, how: 'refuse_claims' });
   return true;
 };
@@ -72,7 +72,7 @@ export const refuseClaims = async (
 /** Rows that are gone count, too: what a delta deletes was said then. */
 export const noteSaid = async (comparison: Comparison): Promise<void> => {
   const [latest] =
-    (await comparison.sets.row<[number | null]>(
+    (await comparison.db.row<[number | null]>(
       'SELECT max(said_at_ms) FROM read_rows WHERE problem IS NULL',
     )) ?? [];
   if (latest != null) comparison.saidMs = Math.max(comparison.saidMs ?? 0, latest);

@@ -7,12 +7,12 @@ import { viewsOfState } from './state-rows.ts';
 
 /** Makes the views of the last accepted state, and loads what every state has beside the intended values. */
 export const loadState = async (
-  { sets }: Pick<Comparison, 'sets'>,
+  { db }: Pick<Comparison, 'db'>,
   { path, packed }: { path: string; packed: AsyncIterable<Uint8Array> | undefined },
 ): Promise<void> => {
   if (packed !== undefined) await pipeline(packed, createWriteStream(path));
   const source = packed && `FROM read_parquet(${quotedText(path)})`;
-  await sets.run(`${viewsOfState('state', source)}
+  await db.run(`${viewsOfState('state', source)}
     CREATE TABLE refused_before AS FROM state_refused_rows;
     CREATE TABLE shared_row_claims AS FROM state_row_claims`);
 };
@@ -27,17 +27,17 @@ export type FileRead = {
 
 /** Illegible rows may mean any resource. */
 export const addDamaged = async (
-  { sets }: Comparison,
+  { db }: Comparison,
   { file, kindName, table }: { file: string; kindName: string; table: Table },
 ): Promise<void> => {
   if (table.damaged.length === 0) return;
-  await sets.run('CREATE OR REPLACE TABLE damaged (line VARCHAR, source_row VARCHAR, problem VARCHAR)');
-  await sets.add(
+  await db.run('CREATE OR REPLACE TABLE damaged (line VARCHAR, source_row VARCHAR, problem VARCHAR)');
+  await db.add(
     'damaged',
     table.damaged.map(({ line, row, problem }) => [String(line), row, problem]),
   );
-  await sets.run(`INSERT INTO problems SELECT $1, CAST(line AS BIGINT), NULL, problem FROM damaged`, [file]);
-  await sets.run(
+  await db.run(`INSERT INTO problems SELECT $1, CAST(line AS BIGINT), NULL, problem FROM damaged`, [file]);
+  await db.run(
     `INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name) SELECT $1, source_row, NULL, NULL FROM damaged`,
     [kindName],
   );

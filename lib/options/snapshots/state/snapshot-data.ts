@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { quotedText, type SetEngine } from '../../../runtime/files/tables/engine.ts';
+import { quotedText, type SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
 import type { JobStore } from '../../../runtime/jobs/store.ts';
 import { acceptedData } from '../compare/oneroster.ts';
@@ -14,12 +14,12 @@ import { viewsOfState } from './state-rows.ts';
  */
 export const dataOfSnapshot = async (
   snapshot: SnapshotNow,
-  { sets, folder, store }: { sets: SetEngine; folder: string; store: Pick<JobStore, 'open'> },
+  { db, folder, store }: { db: SqlEngine; folder: string; store: Pick<JobStore, 'open'> },
 ): Promise<string> => {
   const path = join(folder, `${snapshot.id}-state`);
   await keepFile(await store.open(stateKey(snapshot.id)), path);
-  await sets.run(viewsOfState('state', `FROM read_parquet(${quotedText(path)})`));
+  await db.run(viewsOfState('state', `FROM read_parquet(${quotedText(path)})`));
   return snapshot.userField
-    ? acceptedData(sets, snapshot.userField)
+    ? acceptedData(db, snapshot.userField)
     : 'SELECT state_kind AS kind, data FROM state_wanted WHERE data IS NOT NULL AND NOT is_unsent(row_standing)';
 };

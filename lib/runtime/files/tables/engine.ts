@@ -6,7 +6,7 @@ import { inFolder } from '../folder.ts';
 /** A cell of a result: statements give text and numbers, and cast all else. */
 export type SetValue = string | number | null;
 
-export type SetEngine = {
+export type SqlEngine = {
   /** Runs one or more statements. Bound values are named `$1`, `$2`, …, and only a single statement can have them. */
   run(statement: string, values?: readonly SetValue[]): Promise<void>;
   /** The rows of a statement that has few. */
@@ -26,7 +26,7 @@ export type SetEngine = {
   close(): void;
 } & Disposable;
 
-export type SetEngineOptions = {
+export type SqlEngineOptions = {
   /** The only folder whose files it can open. It also writes there what does not fit into memory. */
   folder: string;
   memoryMb?: number;
@@ -59,14 +59,14 @@ export const quotedText = (text: string): string => `'${text.replaceAll("'", "''
  * Opens DuckDB in memory. It opens no file outside of the folder, no network and no extension, and its settings cannot be changed
  * afterwards, whatever a statement says. It is loaded when it is first needed.
  */
-export const openSetEngine = async ({
+export const openSqlEngine = async ({
   folder,
   memoryMb = 384,
   threads = 2,
   spillMb = 6_000,
   timeoutMs = 600_000,
   totalMs = Number.POSITIVE_INFINITY,
-}: SetEngineOptions): Promise<SetEngine> => {
+}: SqlEngineOptions): Promise<SqlEngine> => {
   // Its allocator otherwise keeps freed memory for ten seconds, beside what it allocates anew: up to 200 MB in a large comparison.
   // biome-ignore lint/style/noProcessEnv: the allocator reads its settings from nowhere else.
   process.env.DUCKDB_JE_MALLOC_CONF ??= 'dirty_decay_ms:50,muzzy_decay_ms:0';
@@ -175,13 +175,13 @@ export const openSetEngine = async ({
 };
 
 /** Works with an engine of one thread in a folder of its own: Lambda gives a function of little memory no more than one processor. */
-export const inSets = <Result>(
-  work: (sets: SetEngine, folder: string) => Promise<Result>,
-  options: Pick<SetEngineOptions, 'memoryMb' | 'spillMb'> = {},
+export const withSqlEngine = <Result>(
+  work: (db: SqlEngine, folder: string) => Promise<Result>,
+  options: Pick<SqlEngineOptions, 'memoryMb' | 'spillMb'> = {},
 ): Promise<Result> =>
   inFolder(async (folder) => {
-    using sets = await openSetEngine({ folder, threads: 1, ...options });
-    return await work(sets, folder);
+    using db = await openSqlEngine({ folder, threads: 1, ...options });
+    return await work(db, folder);
   });
 
 /** The engine quotes a value that it cannot use, or the line that has it. Whoever logs the error must not log these. */
@@ -195,7 +195,7 @@ const withoutValue = (error: unknown): unknown => {
 const brokenOff = (cause: unknown): never => {
   if (cause instanceof SetEngineTooSlow) throw cause;
   throw new Error(
-    'The set engine stopped a statement before it read all rows: it had too little memory, disk or time, or a value is not valid',
+    'The SQL engine stopped a statement before it read all rows: it had too little memory, disk or time, or a value is not valid',
     { cause },
   );
 };

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import type { SetEngine } from './engine.ts';
+import type { SqlEngine } from './engine.ts';
 
 /**
  * The rows of a packed file as a table in a statement. A tab separates the cells; no cell contains one. `path` is the parameter that its path is
@@ -20,12 +20,7 @@ export const keepFile = async (packed: AsyncIterable<Uint8Array>, path: string):
 /** Keeps a packed file on disk for the engine, and adds its lines to a table. */
 export const loadFile = async (
   packed: AsyncIterable<Uint8Array>,
-  {
-    path,
-    sets,
-    insert,
-    columns,
-  }: { path: string; sets: SetEngine; insert: string; columns: readonly string[] },
+  { path, db, insert, columns }: { path: string; db: SqlEngine; insert: string; columns: readonly string[] },
 ): Promise<void> => {
-  if (await keepFile(packed, path)) await sets.run(`${insert} ${packedRows('$1', columns)}`, [path]);
+  if (await keepFile(packed, path)) await db.run(`${insert} ${packedRows('$1', columns)}`, [path]);
 };

@@ -46,7 +46,7 @@ const maxColumns = 1_000;
 const maxDamaged = 100_000;
 
 /**
- * Writes for the set engine one line for each row that has as many cells as the header. Its first cell is the line of the file that the
+ * Writes for the SQL engine one line for each row that has as many cells as the header. Its first cell is the line of the file that the
  * row begins in: the engine counts rows, and rows are not lines if a cell has a line break.
  * @throws UnusableFile if it is not CSV in UTF-8 with these columns.
  */

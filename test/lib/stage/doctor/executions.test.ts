@@ -4,7 +4,7 @@ import {
   durableExecution,
   failedExecution,
   listOfExecutions,
-  setEngine,
+  sqlEngine,
   wakeUp,
 } from '../../../../lib/stage/doctor/executions.ts';
 import type { Step } from '../../../../lib/stage/doctor/step.ts';
@@ -49,7 +49,7 @@ test('set-engine and wake-up: of two fills at once, the second has waited for th
   const { sdk, lambda } = await lambdaOf(office.target());
   const fill = () => lambda.send(new sdk.InvokeCommand({ FunctionName: 'crosswalk-fill', Payload: '{}' }));
   await Promise.all([fill(), fill()]);
-  expect(await onTheStack(setEngine)).toMatchObject({ is: 'as-expected' });
+  expect(await onTheStack(sqlEngine)).toMatchObject({ is: 'as-expected' });
   const { is, saw } = await onTheStack(wakeUp);
   expect([is, saw]).toEqual([
     'as-expected',
@@ -125,7 +125,7 @@ test.each<[string, Step, Played[], string]>([
   ['the rule starts nothing', droppedFile, [], 'no execution for this file has ended within 180 s'],
   [
     'the binding cannot be loaded',
-    setEngine,
+    sqlEngine,
     [{ name: 'a', status: 'FAILED', error: { ErrorType: 'Error', ErrorMessage: 'duckdb.node: wrong ELF' } }],
     'No fill has compared names; the last: FAILED, Error: duckdb.node: wrong ELF',
   ],
@@ -134,7 +134,7 @@ test.each<[string, Step, Played[], string]>([
   expect(tried).toMatchObject({ is: 'different', saw: expect.stringContaining(saw), left: [] });
 });
 
-test.each([durableExecution, listOfExecutions, failedExecution, droppedFile, setEngine, wakeUp])(
+test.each([durableExecution, listOfExecutions, failedExecution, droppedFile, sqlEngine, wakeUp])(
   '$id cannot be shown where the function is off',
   async (step) => {
     const lambda = await lambdaWith([], { GetFunctionConfiguration: nowhere });
@@ -152,11 +152,11 @@ const waited = (lateSeconds: number) => [
 ];
 
 test.each<[string, Step, Played[], object[], string, string]>([
-  ['a fill has compared names', setEngine, [first], [compared], 'as-expected', 'has compared names'],
-  ['no fill has ended', setEngine, [], [], 'not-here', 'wait for the next hour'],
+  ['a fill has compared names', sqlEngine, [first], [compared], 'as-expected', 'has compared names'],
+  ['no fill has ended', sqlEngine, [], [], 'not-here', 'wait for the next hour'],
   [
     'a fill failed for another reason',
-    setEngine,
+    sqlEngine,
     [{ ...first, status: 'FAILED', error }],
     [],
     'not-here',

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { examine } from '../../../../lib/options/snapshots/examine.ts';
 import { rowsTold } from '../../../../lib/options/snapshots/package/rows.ts';
 import { type SnapshotRecord, stateKey } from '../../../../lib/options/snapshots/state/record.ts';
-import { openSetEngine } from '../../../../lib/runtime/files/tables/engine.ts';
+import { openSqlEngine } from '../../../../lib/runtime/files/tables/engine.ts';
 import { loadIntegrations } from '../../../../lib/stage/integrations.ts';
 import { filled } from '../../../lib/crosswalk/filled.ts';
 import { removeTemporaryFolders } from '../../../temporary-folder.ts';
@@ -546,8 +546,8 @@ describe('an export of OneRoster', () => {
     await rename(path, `${path}.whole`);
     for (const [more, count = ''] of doubled) {
       {
-        using sets = await openSetEngine({ folder: dirname(path), threads: 1 });
-        await sets.run(`CREATE VIEW was AS FROM read_parquet('${path}.whole');
+        using db = await openSqlEngine({ folder: dirname(path), threads: 1 });
+        await db.run(`CREATE VIEW was AS FROM read_parquet('${path}.whole');
           COPY (FROM was UNION ALL BY NAME ${more}) TO '${path}' (FORMAT parquet)`);
       }
       const { examined } = await importDropped(bucket, {

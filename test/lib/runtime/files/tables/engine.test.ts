@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  openSetEngine,
+  openSqlEngine,
   quotedName,
-  type SetEngine,
   SetEngineTooSlow,
+  type SqlEngine,
 } from '../../../../../lib/runtime/files/tables/engine.ts';
 import { readTable, rowsOf } from '../../../../../lib/runtime/files/tables/table.ts';
 import { errorFactsOf } from '../../../../../lib/runtime/privacy/log-text.ts';
@@ -13,23 +13,23 @@ import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-f
 
 let folder: string;
 let outside: string;
-let sets: SetEngine;
+let db: SqlEngine;
 beforeAll(async () => {
   outside = temporaryFolder();
   folder = join(outside, "it's a folder");
   mkdirSync(folder);
   writeFileSync(join(outside, 'secret.csv'), 'secret\n1\n');
-  sets = await openSetEngine({ folder });
+  db = await openSqlEngine({ folder });
 });
 afterAll(() => {
-  sets.close();
+  db.close();
   removeTemporaryFolders();
 });
 
 const all = async (statement: string, values: string[] = []): Promise<unknown[]> =>
-  (await Array.fromAsync(sets.rows(statement, values))).flat();
+  (await Array.fromAsync(db.rows(statement, values))).flat();
 
-describe('the set engine opens no file outside of its folder', () => {
+describe('the SQL engine opens no file outside of its folder', () => {
   const reading = ['read_csv', 'sniff_csv', 'read_text', 'read_blob', 'read_json', 'read_parquet', 'glob'];
   test.each(reading)('by %s', async (name) => {
     for (const path of [
@@ -49,7 +49,7 @@ describe('the set engine opens no file outside of its folder', () => {
     ['EXPORT DATABASE $1', 'out'],
   ])('by %s', async (statement, name) => {
     const path = join(outside, name);
-    await expect(sets.run(statement.replace('$1', `'${path}'`))).rejects.toThrow(/disabled by configuration/);
+    await expect(db.run(statement.replace('$1', `'${path}'`))).rejects.toThrow(/disabled by configuration/);
     expect(existsSync(path)).toBe(false);
   });
 
@@ -64,7 +64,7 @@ describe('the set engine opens no file outside of its folder', () => {
     'SET lock_configuration = false',
     'CREATE SECRET one (TYPE s3)',
   ])('after %s', async (statement) => {
-    await expect(sets.run(statement)).rejects.toThrow();
+    await expect(db.run(statement)).rejects.toThrow();
     await expect(all('SELECT * FROM read_text($1)', ['/etc/passwd'])).rejects.toThrow(
       /disabled by configuration/,
     );
@@ -85,7 +85,7 @@ const hostile = [
 
 describe('nothing that a file says becomes a part of a statement', () => {
   test('names of columns, cells and files', async () => {
-    await sets.run('CREATE TABLE kept AS SELECT 1 AS a');
+    await db.run('CREATE TABLE kept AS SELECT 1 AS a');
     const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
     const csv = `${hostile.map(quoted).join(',')}\n${[...hostile].reverse().map(quoted).join(',')}\n`;
     const pieces = async function* () {
@@ -96,20 +96,20 @@ describe('nothing that a file says becomes a part of a statement', () => {
     expect(table.columns).toEqual(hostile.map((each) => each.trim()));
     const names = Object.fromEntries(hostile.map((each) => [each, each.trim()]));
     expect(await all(rowsOf(table, names), [path])).toEqual([[2, ...[...hostile].reverse()]]);
-    await sets.run('CREATE TABLE cells (cell VARCHAR)');
-    await sets.add(
+    await db.run('CREATE TABLE cells (cell VARCHAR)');
+    await db.add(
       'cells',
       hostile.map((each) => [each]),
     );
     expect((await all('SELECT cell FROM cells')).flat().sort()).toEqual([...hostile].sort());
-    expect(await sets.row('SELECT $1, (SELECT count(*) FROM kept)', [hostile[0] ?? ''])).toEqual([
+    expect(await db.row('SELECT $1, (SELECT count(*) FROM kept)', [hostile[0] ?? ''])).toEqual([
       hostile[0],
       1,
     ]);
   });
 
   test.each(hostile)('a name that is %s', async (name) => {
-    await sets.run(`CREATE OR REPLACE TABLE named (${quotedName(name)} VARCHAR)`);
+    await db.run(`CREATE OR REPLACE TABLE named (${quotedName(name)} VARCHAR)`);
     expect(await all(`SELECT column_name FROM duckdb_columns() WHERE table_name = 'named'`)).toEqual([
       [name],
     ]);
@@ -117,7 +117,7 @@ describe('nothing that a file says becomes a part of a statement', () => {
 });
 
 test('a statement that takes too long is ended, and the engine goes on', async () => {
-  const hasty = await openSetEngine({ folder, timeoutMs: 100 });
+  const hasty = await openSqlEngine({ folder, timeoutMs: 100 });
   await expect(
     hasty.run('SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b'),
   ).rejects.toThrow(/nterrupt/);
@@ -126,7 +126,7 @@ test('a statement that takes too long is ended, and the engine goes on', async (
 });
 
 test('statements that together take too long are ended, and no other is begun', async () => {
-  using slow = await openSetEngine({ folder, totalMs: 200 });
+  using slow = await openSqlEngine({ folder, totalMs: 200 });
   const work = async (): Promise<never> => {
     for (;;) await slow.run('SELECT sum(range) FROM range(1000000)');
   };
@@ -138,7 +138,7 @@ test('rows that end before their statement has given all of them are an error', 
   const failing = `SELECT CASE WHEN i = 300000 THEN error('x') ELSE CAST(i AS VARCHAR) END FROM range(1000000) t(i)`;
   let rows = 0;
   const read = async () => {
-    for await (const some of sets.rows(failing)) rows += some.length;
+    for await (const some of db.rows(failing)) rows += some.length;
   };
   await expect(read()).rejects.toThrow('stopped a statement');
   expect(rows).toBeGreaterThan(0);
@@ -146,7 +146,7 @@ test('rows that end before their statement has given all of them are an error', 
 });
 
 test('what needs more memory than it may is ended, and the engine goes on', async () => {
-  const small = await openSetEngine({ folder, memoryMb: 32, spillMb: 16 });
+  const small = await openSqlEngine({ folder, memoryMb: 32, spillMb: 16 });
   await expect(small.run('SELECT list(range) FROM range(100000000)')).rejects.toThrow(/Out of Memory/);
   expect(await small.row('SELECT 1')).toEqual([1]);
   small.close();
@@ -224,7 +224,7 @@ test.each([
   ['CAST(9e18 + length(name) * 1e18 AS BIGINT)', 'Conversion Error'],
 ])('an error that would quote a value says what kind it is alone: %s', async (expression, kind) => {
   const statement = `SELECT ${expression} FROM (VALUES ($1)) AS t(name)`;
-  const error = await sets.row(statement, ['Jane Doe']).catch((thrown: unknown) => thrown);
+  const error = await db.row(statement, ['Jane Doe']).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ message: `${kind}: a value cannot be used` });
   expect(JSON.stringify(errorFactsOf(error))).not.toContain('Jane');
 });
