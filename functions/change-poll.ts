@@ -1,8 +1,8 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { type PollSummary, pollChanges } from '../lib/options/changes/poll.ts';
+import { createPollServices } from '../lib/options/changes/poll-services.ts';
 import { pollSettings } from '../lib/options/changes/poll-settings.ts';
-import { createPollServices } from '../lib/options/changes/services.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
 import { loadIntegrations } from '../lib/stage/integrations.ts';

@@ -1,7 +1,7 @@
 import { exportJob } from '../lib/options/course-export/export.ts';
+import { createExportServices } from '../lib/options/course-export/export-services.ts';
 import { exportSettings } from '../lib/options/course-export/export-settings.ts';
 import { exportOperations } from '../lib/options/course-export/parts.ts';
-import { createExportServices } from '../lib/options/course-export/services.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
 import { durableHandler } from '../lib/runtime/jobs/engine.ts';

@@ -1,7 +1,7 @@
 import { fillJob } from '../lib/options/crosswalk-fill/fill.ts';
+import { createFillServices } from '../lib/options/crosswalk-fill/fill-services.ts';
 import { fillSettings } from '../lib/options/crosswalk-fill/fill-settings.ts';
 import { fillOperations } from '../lib/options/crosswalk-fill/listings.ts';
-import { createFillServices } from '../lib/options/crosswalk-fill/services.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
 import { durableHandler } from '../lib/runtime/jobs/engine.ts';

@@ -1,8 +1,8 @@
 import { reconcileOperations } from '../lib/options/reconcile/check.ts';
 import { reconcileJob } from '../lib/options/reconcile/reconcile.ts';
+import { createReconcileServices } from '../lib/options/reconcile/reconcile-services.ts';
 import { reconcileSettings } from '../lib/options/reconcile/reconcile-settings.ts';
 import { resendOperations } from '../lib/options/reconcile/resend.ts';
-import { createReconcileServices } from '../lib/options/reconcile/services.ts';
 import { loadExportReader } from '../lib/options.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';

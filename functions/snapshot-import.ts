@@ -1,6 +1,6 @@
 import { importJob } from '../lib/options/snapshots/import.ts';
 import { importSettings } from '../lib/options/snapshots/import-settings.ts';
-import { createSnapshotServices } from '../lib/options/snapshots/services.ts';
+import { createSnapshotServices } from '../lib/options/snapshots/snapshot-services.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
 import { durableHandler } from '../lib/runtime/jobs/engine.ts';

@@ -1,8 +1,8 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
+import { createRefreshServices } from '../lib/platform/auth/token-refresh/refresh-services.ts';
 import { refreshSettings } from '../lib/platform/auth/token-refresh/refresh-settings.ts';
 import type { RefreshSummary } from '../lib/platform/auth/token-refresh/run.ts';
-import { createRefreshServices } from '../lib/platform/auth/token-refresh/services.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
 

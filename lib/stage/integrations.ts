@@ -1,6 +1,6 @@
 import type { Integration } from '../delivery/handle/integration.ts';
 import type { Operation } from '../platform/client/operation.ts';
-import { memoize } from '../runtime/aws/once.ts';
+import { memoize } from '../runtime/aws/memoize.ts';
 
 /** By name. */
 export type Integrations = Map<string, Integration<unknown>>;

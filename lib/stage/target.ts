@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import type { OperationOverride } from '../platform/client/operation.ts';
 import type { ClientOptions } from '../runtime/aws/clients.ts';
-import { memoize } from '../runtime/aws/once.ts';
+import { memoize } from '../runtime/aws/memoize.ts';
 import { readSettings } from '../runtime/aws/setting.ts';
 import { hasOwnStore, platformSettings, storeSettings } from '../runtime/aws/settings.ts';
 import { type AwsClients, awsClients } from './aws-clients.ts';

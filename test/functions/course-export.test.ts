@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { type ExportAnswer, exportJob } from '../../lib/options/course-export/export.ts';
+import { createExportServices } from '../../lib/options/course-export/export-services.ts';
 import { exportSettings } from '../../lib/options/course-export/export-settings.ts';
-import { createExportServices } from '../../lib/options/course-export/services.ts';
-import { memoize } from '../../lib/runtime/aws/once.ts';
+import { memoize } from '../../lib/runtime/aws/memoize.ts';
 import { readSettings } from '../../lib/runtime/aws/setting.ts';
 import type { Effect } from '../local/controls.ts';
 import { eventOf } from '../local/examples.ts';

@@ -1,8 +1,8 @@
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { decisionOn } from '../../lib/options/reconcile/desk/choose-findings.ts';
+import { requestIn } from '../../lib/options/reconcile/reconcile-request.ts';
 import { acceptedPrefix, type Finding, latestKey, reportKey } from '../../lib/options/reconcile/record.ts';
-import { requestIn } from '../../lib/options/reconcile/request.ts';
 import { waitLimitMs } from '../limits.ts';
 import { comparisonForTests } from '../options/reconcile/comparison-for-tests.ts';
 import { compare } from '../options/reconcile/effect/stage.ts';

@@ -1,4 +1,4 @@
-import { numberOf } from '../views/amounts.ts';
+import { numberOf } from '../views/format.ts';
 import { text, type View } from '../views/view.ts';
 
 /** By default. */

@@ -1,6 +1,6 @@
 import { type PauseChange, pauseFunctions, resumeFunctions } from '../../stage/pause.ts';
 import { type Woken, wakeMessages } from '../messages/waiting/wake.ts';
-import { countOf } from '../views/amounts.ts';
+import { countOf } from '../views/format.ts';
 import { pauseView } from '../views/pause.ts';
 import { wakePlanView, wokenNotes } from '../views/waiting.ts';
 import type { Operator } from './operator.ts';

@@ -1,8 +1,8 @@
 import { type Discarded, discardLetters } from '../messages/archive/discard.ts';
-import { countOf } from '../views/amounts.ts';
 import { discardedView, discardPlanView } from '../views/changes.ts';
-import { becameOfFilter } from './became.ts';
+import { countOf } from '../views/format.ts';
 import type { Operator } from './operator.ts';
+import { becameOfFilter } from './what-happened.ts';
 
 type Discarding = Pick<Parameters<typeof discardLetters>[1], 'filter' | 'limit' | 'reason' | 'dryRun'> & {
   /** The operator has seen these letters and chosen. */

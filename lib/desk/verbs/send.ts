@@ -3,14 +3,14 @@ import { type Edited, type EditOptions, editLetters } from '../messages/edit/edi
 import { functionsIn } from '../messages/replay/plan.ts';
 import { type ReplayOptions, type ReplayResult, replayLetters } from '../messages/replay/replay.ts';
 import type { RunHooks, RunOptions } from '../messages/replay/run.ts';
-import { countOf, durationOf } from '../views/amounts.ts';
 import { editPlanView, mergedText, originalNotes } from '../views/changes.ts';
 import { filterOptions } from '../views/filter-options.ts';
+import { countOf, durationOf } from '../views/format.ts';
 import { canaryView, outcomesText, pausedView, planView, resultView, runSentence } from '../views/plan.ts';
 import { quoted } from '../views/quoted.ts';
 import { type Field, part, text } from '../views/view.ts';
-import { becameOfFilter } from './became.ts';
 import type { Answer, Operator } from './operator.ts';
+import { becameOfFilter } from './what-happened.ts';
 
 type Undecided = {
   /** Also sends the rest of causes whose canary has no outcome. */

@@ -6,7 +6,7 @@ import type { Imported, Outdated } from '../messages/archive/import.ts';
 import type { Difference } from '../messages/edit/change.ts';
 import type { Edited, EditPlan, Merged } from '../messages/edit/edit.ts';
 import type { Reindexed } from '../messages/letters/reindex.ts';
-import { countOf, numberOf } from './amounts.ts';
+import { countOf, numberOf } from './format.ts';
 import { groupTable, matchText, remarksOnLetters } from './letters.ts';
 import { list, type Note, type Piece, part, text, type View } from './view.ts';
 

@@ -1,6 +1,6 @@
 import type { DoctorReport, Tried } from '../../stage/doctor/report.ts';
 import type { Step } from '../../stage/doctor/step.ts';
-import { countOf, durationOf } from './amounts.ts';
+import { countOf, durationOf } from './format.ts';
 import { list, section, type Tone, text, type View } from './view.ts';
 
 export const doctorStepsView = (steps: readonly Step[]): View => [

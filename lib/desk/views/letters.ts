@@ -13,7 +13,7 @@ import { type Group, maxWords } from '../messages/letters/groups.ts';
 import type { endedOf, Found, Groups, LetterFacts, Listed } from '../messages/letters/list.ts';
 import type { LetterDetails } from '../messages/letters/show.ts';
 import type { PlannedGroup } from '../messages/replay/plan.ts';
-import { ageOf, countOf, numberOf } from './amounts.ts';
+import { ageOf, countOf, numberOf } from './format.ts';
 import {
   type Block,
   badge,

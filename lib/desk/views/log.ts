@@ -1,7 +1,7 @@
 import { plain } from '../../runtime/privacy/printable.ts';
 import { type AuditedCommand, type AuditLog, leftOutTexts } from '../../stage/audit-log.ts';
-import { countOf, numberOf } from './amounts.ts';
 import { valueText } from './filter-options.ts';
+import { countOf, numberOf } from './format.ts';
 import { type Columns, table, text, type View } from './view.ts';
 
 /** What a command was about, as in `grades.csv, function grade-push`. */

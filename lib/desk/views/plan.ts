@@ -12,7 +12,7 @@ import type { PausedFunction } from '../../stage/pause.ts';
 import type { Plan, PlannedGroup } from '../messages/replay/plan.ts';
 import type { ReplayResult } from '../messages/replay/replay.ts';
 import type { Canary, CauseCounts, OutcomeCounts, ReplayCounts, RunOptions } from '../messages/replay/run.ts';
-import { countOf, durationOf, numberOf } from './amounts.ts';
+import { countOf, durationOf, numberOf } from './format.ts';
 import { causeColumns, groupTable, matchText, origin, remarksOnLetters } from './letters.ts';
 import { isPaused, pausedNotes } from './pause.ts';
 import { type Block, href, type Note, part, section, type Tone, table, text, type View } from './view.ts';

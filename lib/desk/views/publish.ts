@@ -3,8 +3,8 @@ import { outdatedAfterDays } from '../../message/retention.ts';
 import type { Checked } from '../messages/publish/check.ts';
 import type { Awaited } from '../messages/publish/outcomes.ts';
 import type { Published } from '../messages/publish/publish.ts';
-import { countOf, numberOf } from './amounts.ts';
 import { problemView } from './changes.ts';
+import { countOf, numberOf } from './format.ts';
 import { letterLink } from './letters.ts';
 import { table, text, type View } from './view.ts';
 

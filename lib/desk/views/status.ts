@@ -19,7 +19,7 @@ import type { Group } from '../messages/letters/groups.ts';
 import type { WaitingGroup } from '../messages/waiting/waiting.ts';
 import { periodSeconds } from '../reviews/metric-counts.ts';
 import type { OptionFacts, PaceStatus, QueueStatus, Status } from '../reviews/status.ts';
-import { ageOf, countOf, numberOf, partOf } from './amounts.ts';
+import { ageOf, countOf, numberOf, partOf } from './format.ts';
 import {
   adviceOf,
   causeText,

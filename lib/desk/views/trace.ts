@@ -1,7 +1,7 @@
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { TraceEvent } from '../messages/trace/event.ts';
 import type { messagesAbout, Trace, TracedMessage } from '../messages/trace/trace.ts';
-import { countOf, numberOf } from './amounts.ts';
+import { countOf, numberOf } from './format.ts';
 import { about, origin, subjectOf, traceLink } from './letters.ts';
 import {
   type Block,

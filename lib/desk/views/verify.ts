@@ -1,7 +1,7 @@
 import { undecidedKinds } from '../../message/failure-kinds.ts';
 import type { LetterDetails } from '../messages/letters/show.ts';
 import type { Verified } from '../messages/verify/verify.ts';
-import { countOf, numberOf } from './amounts.ts';
+import { countOf, numberOf } from './format.ts';
 import { about, letterLink } from './letters.ts';
 import { badge, type Form, list, type Note, part, section, table, text, type View } from './view.ts';
 

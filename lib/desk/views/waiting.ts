@@ -1,7 +1,7 @@
 import { isRetried } from '../../message/failure-kinds.ts';
 import type { Waiting, WaitingGroup, WaitingMessage } from '../messages/waiting/waiting.ts';
 import type { WakePlan, Woken } from '../messages/waiting/wake.ts';
-import { ageOf, countOf, numberOf } from './amounts.ts';
+import { ageOf, countOf, numberOf } from './format.ts';
 import { about, grantsView, kindTone, maxGrants } from './letters.ts';
 import { type Block, badge, type Form, href, part, table, text, type View } from './view.ts';
 

@@ -6,13 +6,13 @@ import { listOrgUnits } from '../../platform/resources/org-units.ts';
 import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
 import type { Job } from '../../runtime/jobs/engine.ts';
 import { type Run as JobRun, jobOf } from '../../runtime/jobs/job.ts';
+import type { JobServices } from '../../runtime/jobs/job-services.ts';
 import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';
-import type { JobServices } from '../../runtime/jobs/services.ts';
 import { workThrough } from '../../runtime/jobs/work-list.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
+import { type RequestedExport, requestedIn } from './export-request.ts';
 import { type ExportRun, type ExportServices, orgUnitList } from './org-unit.ts';
 import { exportOperations } from './parts.ts';
-import { type RequestedExport, requestedIn } from './request.ts';
 import { type ExportTotals, incompleteIn } from './totals.ts';
 
 /** The result of a run that ended by itself. Otherwise the run throws, and the engine reports a failed execution. */

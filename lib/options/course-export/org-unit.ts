@@ -4,13 +4,13 @@ import { ownText, safe } from '../../message/safe-text.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
-import type { JobServices } from '../../runtime/jobs/services.ts';
+import type { JobServices } from '../../runtime/jobs/job-services.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
 import type { TurnResult, WorkList } from '../../runtime/jobs/work-list.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
+import type { ExportRequest } from './export-request.ts';
 import type { ExportSettings } from './export-settings.ts';
 import { exportOperations, type Part, partsOf } from './parts.ts';
-import type { ExportRequest } from './request.ts';
 import { addFailure, addFile, addTotals, type ExportTotals, noTotals } from './totals.ts';
 
 export type ExportServices = Pick<JobServices, 'platform' | 'store' | 'observe'> & {

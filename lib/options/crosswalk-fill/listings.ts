@@ -15,7 +15,7 @@ import { inFolder } from '../../runtime/files/folder.ts';
 import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import { createLineFile, type LineFile } from '../../runtime/files/tables/line-file.ts';
 import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
-import type { JobServices } from '../../runtime/jobs/services.ts';
+import type { JobServices } from '../../runtime/jobs/job-services.ts';
 import type { WorkList } from '../../runtime/jobs/work-list.ts';
 
 /** The calls of the platform that a fill makes. */

@@ -47,7 +47,7 @@ type Compared = {
 };
 
 /** The platform's times have a resolution of one second. */
-const clockGrainMs = 1_000;
+const timeResolutionMs = 1_000;
 
 /** The class is undefined if nothing can be said: the write is not over, left no outcome, or its digest is by an unknown key. */
 export type Judged =
@@ -105,6 +105,6 @@ const classOfDifference = (
   { writtenMs, attemptMs }: { writtenMs: number; attemptMs: number },
 ): EffectClass => {
   if (changedMs === undefined) return 'different';
-  if (changedMs < writtenMs - clockGrainMs) return 'older';
-  return changedMs > writtenMs + attemptMs + clockGrainMs ? 'changed' : 'different';
+  if (changedMs < writtenMs - timeResolutionMs) return 'older';
+  return changedMs > writtenMs + attemptMs + timeResolutionMs ? 'changed' : 'different';
 };

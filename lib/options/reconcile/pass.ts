@@ -5,7 +5,7 @@ import { inParallel } from '../../runtime/aws/parallel.ts';
 import { inFolder } from '../../runtime/files/folder.ts';
 import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
-import type { JobServices } from '../../runtime/jobs/services.ts';
+import type { JobServices } from '../../runtime/jobs/job-services.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import {

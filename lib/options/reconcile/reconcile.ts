@@ -7,8 +7,8 @@ import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
 import type { Job } from '../../runtime/jobs/engine.ts';
 import { enoughTime, inSteps, timeLeft } from '../../runtime/jobs/in-steps.ts';
 import { type Run as JobRun, jobOf } from '../../runtime/jobs/job.ts';
+import type { JobServices } from '../../runtime/jobs/job-services.ts';
 import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';
-import type { JobServices } from '../../runtime/jobs/services.ts';
 import { logText } from '../../runtime/privacy/log-text.ts';
 import { reconcileOperations } from './check.ts';
 import { type Choosing, type ChosenFrom, chooseWrites, type Segment, segments } from './choose-writes.ts';
@@ -23,6 +23,7 @@ import {
   noCounts,
   type Progress,
 } from './pass.ts';
+import { type ReconcileRequest, requestIn } from './reconcile-request.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
 import {
   acceptanceKeyOf,
@@ -36,7 +37,6 @@ import {
   reportKey,
   reportSchema,
 } from './record.ts';
-import { type ReconcileRequest, requestIn } from './request.ts';
 import type { Resend, ResendAnswer } from './resend.ts';
 import { noReasons, reasons, type Selection } from './selection.ts';
 

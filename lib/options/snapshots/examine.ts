@@ -27,7 +27,7 @@ import { openPackage } from './package/package.ts';
 import { settingsIn, settingsKey, snapshotSettings } from './package/settings-file.ts';
 import { createProgress, type OnProgress, type Progress } from './progress.ts';
 import { writeReport } from './report.ts';
-import type { SnapshotServices } from './services.ts';
+import type { SnapshotServices } from './snapshot-services.ts';
 import { loadState } from './state/accepted.ts';
 import { lastAccepted, lastSentMs, othersNow } from './state/accepted-snapshot.ts';
 import { createPackedLines } from './state/packed-lines.ts';

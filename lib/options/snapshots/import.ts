@@ -6,11 +6,11 @@ import { jobOf, type Run } from '../../runtime/jobs/job.ts';
 import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';
 import { type Examined, examine, idOf, newRecord, planOf } from './examine.ts';
 import { feedOf, fileNameOf, isSnapshot } from './feed.ts';
+import { type ImportRequest, requestIn } from './import-request.ts';
 import { mostlyRefused, rowsTold } from './package/rows.ts';
 import { feedPatternsIn, settingsKey } from './package/settings-file.ts';
-import { type ImportRequest, requestIn } from './request.ts';
 import { sendStretch, stretchesOf } from './send.ts';
-import type { SnapshotServices } from './services.ts';
+import type { SnapshotServices } from './snapshot-services.ts';
 import { acceptSnapshot, adoptable, lastAccepted, othersNow } from './state/accepted-snapshot.ts';
 import {
   type AcceptedSnapshot,

@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib';
 import { sendToFunctions } from '../../delivery/handle/send-to-functions.ts';
 import { bulkAttributes } from '../../message/message.ts';
 import { type Plan, planOf } from './examine.ts';
-import type { SnapshotServices } from './services.ts';
+import type { SnapshotServices } from './snapshot-services.ts';
 import { changesKey } from './state/record.ts';
 
 /** Part numbers: the first part, and the first after the stretch. */

@@ -1,6 +1,6 @@
 import { feedFor } from './feed.ts';
+import type { ImportRequest } from './import-request.ts';
 import { feedPatternsIn, settingsKey } from './package/settings-file.ts';
-import type { ImportRequest } from './request.ts';
 import type { SnapshotStore } from './state/store.ts';
 import { byPut, isOfFeed, readUnaccepted, type Unaccepted, writeUnaccepted } from './state/unaccepted.ts';
 

@@ -6,7 +6,7 @@ import { fileNames } from './package/manifest.ts';
 import { mappingFor } from './package/mapping-file.ts';
 import { openPackage } from './package/package.ts';
 import { snapshotSettings } from './package/settings-file.ts';
-import type { SnapshotServices } from './services.ts';
+import type { SnapshotServices } from './snapshot-services.ts';
 import { lastAccepted } from './state/accepted-snapshot.ts';
 import type { Dropped } from './state/store.ts';
 

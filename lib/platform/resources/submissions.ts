@@ -77,7 +77,7 @@ const whyUnread = (error: unknown): SafeText => {
 /** The platform accepts clocks that differ by 300 s: this is the uncertainty if its clock is not known. */
 const acceptedSkewMs = 330_000;
 /** The Date header has whole seconds. */
-const clockGrainMs = 2_000;
+const headerToleranceMs = 2_000;
 
 /** Whether the caller has submitted these files since a time on our clock, by names and sizes; `unclear` if it may be another. */
 export const findMySubmission = async (
@@ -90,7 +90,7 @@ export const findMySubmission = async (
     'Submissions' in each ? (each.Submissions as Submission[]) : each,
   );
   const offsetMs = platform.clockOffsetMs();
-  const since = sinceMs + (offsetMs ?? 0) - clockGrainMs;
+  const since = sinceMs + (offsetMs ?? 0) - headerToleranceMs;
   const earliest = offsetMs === undefined ? since - acceptedSkewMs : since;
   const sizes = listed(files.map(({ bytes }) => bytes));
   const names = listed(files.map(({ name }) => name.normalize()));

@@ -1,5 +1,5 @@
 import { traced } from './error.ts';
-import { memoize } from './once.ts';
+import { memoize } from './memoize.ts';
 
 /** Settings of an AWS client; it reads the rest from the environment. */
 export type ClientOptions = {

@@ -6,7 +6,7 @@ import type { Answer, DynamoDb } from './dynamodb.ts';
 import { createDynamoDbExchange } from './dynamodb-exchange.ts';
 import { createSigner } from './dynamodb-signer.ts';
 import { tracedCall } from './error.ts';
-import { memoize } from './once.ts';
+import { memoize } from './memoize.ts';
 import type { Answer as HttpAnswer } from './receive-answer.ts';
 
 export type QuickDynamoDb = DynamoDb & {

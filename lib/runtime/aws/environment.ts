@@ -1,4 +1,4 @@
-import { memoize } from './once.ts';
+import { memoize } from './memoize.ts';
 
 /** Creates a value from the environment at its first use, once per container. */
 export const onceFromEnvironment = <Value>(

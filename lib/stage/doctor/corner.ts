@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { awsClient } from '../../runtime/aws/clients.ts';
 import { errorName } from '../../runtime/aws/error.ts';
-import { memoize } from '../../runtime/aws/once.ts';
+import { memoize } from '../../runtime/aws/memoize.ts';
 import { lambdaOf } from '../lambda-client.ts';
 import type { Target } from '../target.ts';
 import type { PausedBefore } from './pause.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestedIn } from '../../../lib/options/course-export/request.ts';
+import { requestedIn } from '../../../lib/options/course-export/export-request.ts';
 import { sectionOf } from '../../documents.ts';
 
 test('the example of an export is one that the function takes', () => {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { afterAll, describe, expect, test } from 'vitest';
 import { feedOf } from '../../../lib/options/snapshots/feed.ts';
+import { requestIn } from '../../../lib/options/snapshots/import-request.ts';
 import { isOfPattern } from '../../../lib/options/snapshots/package/settings-file.ts';
-import { requestIn } from '../../../lib/options/snapshots/request.ts';
 import { acceptedKeyOf } from '../../../lib/options/snapshots/state/record.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
 import { dropMs } from './imports.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { type ImportRequest, requestIn } from '../../../lib/options/snapshots/request.ts';
+import { type ImportRequest, requestIn } from '../../../lib/options/snapshots/import-request.ts';
 import { acceptedKey } from '../../../lib/options/snapshots/state/record.ts';
 import type { SnapshotStore } from '../../../lib/options/snapshots/state/store.ts';
 import {

@@ -35,7 +35,7 @@ import {
 } from '../../../lib/options/snapshots/state/record.ts';
 import { unacceptedPrefix } from '../../../lib/options/snapshots/state/unaccepted.ts';
 import { createQuickDynamoDb } from '../../../lib/runtime/aws/dynamodb-quick.ts';
-import { memoize } from '../../../lib/runtime/aws/once.ts';
+import { memoize } from '../../../lib/runtime/aws/memoize.ts';
 import { isVerb, policyIds, type Role, roleOf, roles, type Verb } from '../../../lib/stage/roles.ts';
 import { readStack } from '../../../lib/stage/stack-outputs.ts';
 import { targetFrom } from '../../../lib/stage/target.ts';

@@ -8,7 +8,7 @@ import {
   needsPerson,
 } from '../../../lib/message/failure-kinds.ts';
 import { maxMessageBytes } from '../../../lib/message/sqs-limits.ts';
-import { memoize } from '../../../lib/runtime/aws/once.ts';
+import { memoize } from '../../../lib/runtime/aws/memoize.ts';
 import { readSettings } from '../../../lib/runtime/aws/setting.ts';
 import {
   backoffSettings,

@@ -1,4 +1,4 @@
-import { numberOf } from '../../views/amounts.ts';
+import { numberOf } from '../../views/format.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Shows `Reading letters 1,200 of about 3,000`. */

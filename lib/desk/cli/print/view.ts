@@ -1,5 +1,5 @@
 import { plain } from '../../../runtime/privacy/printable.ts';
-import { ageOf, numberOf, shareText } from '../../views/amounts.ts';
+import { ageOf, numberOf, shareText } from '../../views/format.ts';
 import { timeText } from '../../views/trace.ts';
 import type { Block, Cell, Note, Piece, Table, Tone, View, Words } from '../../views/view.ts';
 import { tableOf, truncated, widthOf, wrapped } from './table.ts';

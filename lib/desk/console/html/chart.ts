@@ -1,4 +1,4 @@
-import { numberOf } from '../../views/amounts.ts';
+import { numberOf } from '../../views/format.ts';
 import type { Chart } from '../../views/view.ts';
 import { type Html, html } from './html.ts';
 

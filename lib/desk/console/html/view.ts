@@ -1,6 +1,6 @@
 import { plain } from '../../../runtime/privacy/printable.ts';
 import type { Role } from '../../../stage/roles.ts';
-import { ageOf, numberOf, shareText } from '../../views/amounts.ts';
+import { ageOf, numberOf, shareText } from '../../views/format.ts';
 import type {
   Block,
   Cell,

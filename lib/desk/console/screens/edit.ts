@@ -9,7 +9,7 @@ import { showLetter } from '../../messages/letters/show.ts';
 import { runDefaults } from '../../messages/replay/run-defaults.ts';
 import type { Answer, Operator } from '../../verbs/operator.ts';
 import { edit } from '../../verbs/send.ts';
-import { countOf } from '../../views/amounts.ts';
+import { countOf } from '../../views/format.ts';
 import { becameOf, groupTable, matchText } from '../../views/letters.ts';
 import { type FieldOfMessage, text, type View } from '../../views/view.ts';
 import {

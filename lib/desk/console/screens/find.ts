@@ -2,7 +2,7 @@ import type { DeskRecord, LetterRecord } from '../../../delivery/letters/record.
 import { UsageError } from '../../../stage/command-errors.ts';
 import { type Filter, filterSchema } from '../../messages/letters/filter.ts';
 import { factsOf } from '../../messages/letters/list.ts';
-import { countOf, numberOf } from '../../views/amounts.ts';
+import { countOf, numberOf } from '../../views/format.ts';
 import { causeText, letterColumns, origin } from '../../views/letters.ts';
 import { recordColumns } from '../../views/trace.ts';
 import { href, type Link, section, table, text, type View } from '../../views/view.ts';

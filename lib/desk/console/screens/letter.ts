@@ -6,7 +6,7 @@ import { fieldsNamed, problemsIn } from '../../messages/edit/problems.ts';
 import { findLetter, NoLetterError } from '../../messages/letters/list.ts';
 import { type LetterDetails, showLetter } from '../../messages/letters/show.ts';
 import { letterOrTrace, traceOf } from '../../messages/trace/trace.ts';
-import { ageOf } from '../../views/amounts.ts';
+import { ageOf } from '../../views/format.ts';
 import { firstAction, kindTone, letterFacts, otherLinks, subjectOf } from '../../views/letters.ts';
 import { noLetterView, timelineView, timeText, unknownLetterView } from '../../views/trace.ts';
 import { badge, href, section, text, type View } from '../../views/view.ts';

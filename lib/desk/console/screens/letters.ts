@@ -4,8 +4,8 @@ import { UsageError } from '../../../stage/command-errors.ts';
 import type { Filter } from '../../messages/letters/filter.ts';
 import { type Found, factsOf, queuedLetters } from '../../messages/letters/list.ts';
 import { reindexLetters } from '../../messages/letters/reindex.ts';
-import { countOf, numberOf } from '../../views/amounts.ts';
 import { reindexedView } from '../../views/changes.ts';
+import { countOf, numberOf } from '../../views/format.ts';
 import { groupsView, letterColumns, subjectOf } from '../../views/letters.ts';
 import { href, table } from '../../views/view.ts';
 import {

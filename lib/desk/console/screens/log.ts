@@ -3,7 +3,7 @@ import { RefusedError } from '../../../stage/command-errors.ts';
 import { mayRole } from '../../../stage/roles.ts';
 import { type Archive, listArchives } from '../../messages/archive/archives.ts';
 import { objectInput } from '../../messages/archive/import.ts';
-import { numberOf } from '../../views/amounts.ts';
+import { numberOf } from '../../views/format.ts';
 import { traceLink } from '../../views/letters.ts';
 import { aboutText, countsText, logNotes } from '../../views/log.ts';
 import { timeText } from '../../views/trace.ts';

@@ -5,7 +5,7 @@ import { type BadRow, badRows, type GoodRow, goodRows } from '../../messages/pub
 import { awaitOutcomes } from '../../messages/publish/outcomes.ts';
 import { publishMessages } from '../../messages/publish/publish.ts';
 import { mappingIn } from '../../messages/publish/rows.ts';
-import { countOf, numberOf } from '../../views/amounts.ts';
+import { countOf, numberOf } from '../../views/format.ts';
 import { outcomesView, publishedNotes } from '../../views/publish.ts';
 import { type Cell, table, text, type View } from '../../views/view.ts';
 import { addScreen, addVerb, type Desk, fileIn, offered } from '../desk.ts';

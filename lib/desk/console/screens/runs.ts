@@ -1,5 +1,5 @@
 import { RefusedError } from '../../../stage/command-errors.ts';
-import { numberOf } from '../../views/amounts.ts';
+import { numberOf } from '../../views/format.ts';
 import { table, type View } from '../../views/view.ts';
 import { addLive, addScreen, addVerb, type Context, clock, type Desk, htmlOf } from '../desk.ts';
 import { fieldOf, hiddenFields } from '../html/forms.ts';

@@ -2,7 +2,7 @@ import { needsDecision, undecidedKinds } from '../../../message/failure-kinds.ts
 import { UsageError } from '../../../stage/command-errors.ts';
 import { revealLetters } from '../../messages/letters/show.ts';
 import { verify } from '../../verbs/verify.ts';
-import { countOf } from '../../views/amounts.ts';
+import { countOf } from '../../views/format.ts';
 import { about, groupTable, letterLink, origin } from '../../views/letters.ts';
 import { maxRevealed, revealedView, revealForm } from '../../views/verify.ts';
 import { href, table, text, type View } from '../../views/view.ts';

@@ -3,7 +3,7 @@ import { actorOf } from '../../../stage/actor.ts';
 import { type Audit, archive } from '../../../stage/audit.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
-import { goneBecause, withLetters } from '../letters/in-hand.ts';
+import { goneBecause, withLetters } from '../letters/leased-letters.ts';
 import type { Letter } from '../letters/letter.ts';
 import { letterLine } from '../letters/letter-line.ts';
 import { deskOf, endRecords, type Selection, selectLetters } from '../letters/list.ts';

@@ -4,7 +4,7 @@ import { fileOf } from '../../../stage/input.ts';
 import { openNewFile } from '../../../stage/new-file.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
-import { withLetters } from '../letters/in-hand.ts';
+import { withLetters } from '../letters/leased-letters.ts';
 import { letterLine } from '../letters/letter-line.ts';
 import { selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';

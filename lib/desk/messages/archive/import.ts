@@ -10,7 +10,7 @@ import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Input } from '../../../stage/input.ts';
 import { linesIn } from '../../../stage/lines.ts';
 import type { Target } from '../../../stage/target.ts';
-import { stillLetters } from '../letters/in-hand.ts';
+import { stillLetters } from '../letters/leased-letters.ts';
 import { createLetterReader } from '../letters/letter.ts';
 import { asOfStage, foreignQueueIn, idIn, letterIn, withId } from '../letters/letter-line.ts';
 import { deskOf } from '../letters/list.ts';

@@ -7,7 +7,7 @@ import { RefusedError } from '../../../stage/command-errors.ts';
 import { integrationNamed } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
-import { goneBecause, withLetters } from '../letters/in-hand.ts';
+import { goneBecause, withLetters } from '../letters/leased-letters.ts';
 import type { Letter } from '../letters/letter.ts';
 import { letterLine } from '../letters/letter-line.ts';
 import { type Selected, selectLetters } from '../letters/list.ts';

@@ -2,7 +2,7 @@ import { historyIn } from '../../../delivery/letters/history.ts';
 import { maskedBody } from '../../../runtime/privacy/shown-message.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Target } from '../../../stage/target.ts';
-import { goneBecause, withLetters } from '../letters/in-hand.ts';
+import { goneBecause, withLetters } from '../letters/leased-letters.ts';
 import { type Bucket, readIn } from '../letters/letter.ts';
 import { bodyIn } from '../letters/letter-line.ts';
 import { findLetter } from '../letters/list.ts';

@@ -8,7 +8,7 @@ import { maskedBody } from '../../../runtime/privacy/shown-message.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Target } from '../../../stage/target.ts';
-import { goneBecause, withLetters } from './in-hand.ts';
+import { goneBecause, withLetters } from './leased-letters.ts';
 import type { Letter } from './letter.ts';
 import { findLetter, selectLetters } from './list.ts';
 import type { ReadOptions } from './session.ts';

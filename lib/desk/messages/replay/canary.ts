@@ -1,6 +1,6 @@
 import { eventIn } from '../../../message/envelope.ts';
 import { versionOf } from '../../../message/version.ts';
-import type { InHand } from '../letters/in-hand.ts';
+import type { InHand } from '../letters/leased-letters.ts';
 import type { Letter } from '../letters/letter.ts';
 import type { Selected } from '../letters/list.ts';
 

@@ -5,7 +5,7 @@ import type { ConnectionReport } from '../../../stage/connection/check.ts';
 import { integrationNamed } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
-import { withLetters } from '../letters/in-hand.ts';
+import { withLetters } from '../letters/leased-letters.ts';
 import type { Letter } from '../letters/letter.ts';
 import { type Selected, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';

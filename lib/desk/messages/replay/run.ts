@@ -3,7 +3,7 @@ import { type Outcomes, type SendOutcome, watchOutcomes } from '../../../deliver
 import type { DeskRecord } from '../../../delivery/letters/record.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { causeIn, type Group, type GroupCause, groupsOf } from '../letters/groups.ts';
-import type { InHand } from '../letters/in-hand.ts';
+import type { InHand } from '../letters/leased-letters.ts';
 import type { Letter } from '../letters/letter.ts';
 import { deskOf, type Selected } from '../letters/list.ts';
 import { canaryOf } from './canary.ts';

@@ -10,7 +10,7 @@ import { type Connection, withConnection } from '../../../stage/connection/conne
 import { integrationNamed } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
-import { goneBecause, withLetters } from '../letters/in-hand.ts';
+import { goneBecause, withLetters } from '../letters/leased-letters.ts';
 import { type Selected, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
 import { type Doubt, type Look, lookAgain, whyNotLookedUp } from './look.ts';

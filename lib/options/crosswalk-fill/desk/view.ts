@@ -1,4 +1,4 @@
-import { ageOf, numberOf } from '../../../desk/views/amounts.ts';
+import { ageOf, numberOf } from '../../../desk/views/format.ts';
 import { type Block, type Form, part, stepOf, table, text, type View } from '../../../desk/views/view.ts';
 import { plain } from '../../../runtime/privacy/printable.ts';
 import type { FillResult } from './fill.ts';

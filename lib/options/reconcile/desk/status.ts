@@ -1,4 +1,4 @@
-import { ageOf } from '../../../desk/views/amounts.ts';
+import { ageOf } from '../../../desk/views/format.ts';
 import type { OptionStatus } from '../../../desk/views/status.ts';
 import { stepOf } from '../../../desk/views/view.ts';
 import type { StatusPart } from '../../../option.ts';

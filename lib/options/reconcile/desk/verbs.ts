@@ -1,5 +1,5 @@
 import type { Operator } from '../../../desk/verbs/operator.ts';
-import { countOf } from '../../../desk/views/amounts.ts';
+import { countOf } from '../../../desk/views/format.ts';
 import { text } from '../../../desk/views/view.ts';
 import { acceptFindings } from './accept.ts';
 import type { Chosen } from './choose-findings.ts';

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { readMapping } from '../../../delivery/mapping/mapping.ts';
 import { audited } from '../../../desk/reviews/execution.ts';
 import type { Operator } from '../../../desk/verbs/operator.ts';
-import { countOf } from '../../../desk/views/amounts.ts';
+import { countOf } from '../../../desk/views/format.ts';
 import { text } from '../../../desk/views/view.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';

@@ -1,4 +1,4 @@
-import { countOf } from '../../../desk/views/amounts.ts';
+import { countOf } from '../../../desk/views/format.ts';
 import type { OptionStatus } from '../../../desk/views/status.ts';
 import { type Block, section, stepOf, text, type View } from '../../../desk/views/view.ts';
 import type { StatusPart } from '../../../option.ts';

@@ -1,6 +1,6 @@
 import { type MappedMessage, type Mapping, readMapping } from '../../../delivery/mapping/mapping.ts';
 import { fileNameOf } from '../feed.ts';
-import type { SnapshotServices } from '../services.ts';
+import type { SnapshotServices } from '../snapshot-services.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { settingsKey } from './settings-file.ts';
 

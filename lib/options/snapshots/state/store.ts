@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { errorName, isWithheld } from '../../../runtime/aws/error.ts';
 import { createJobStore } from '../../../runtime/jobs/store.ts';
-import type { ImportRequest } from '../request.ts';
+import type { ImportRequest } from '../import-request.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 
 /** A file that was put into the bucket: another file under the same key, or another version of it, is another snapshot. */

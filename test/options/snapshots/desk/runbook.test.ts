@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, expect } from 'vitest';
 import { importJob } from '../../../../lib/options/snapshots/import.ts';
 import { importSettings } from '../../../../lib/options/snapshots/import-settings.ts';
-import { createSnapshotServices } from '../../../../lib/options/snapshots/services.ts';
+import { createSnapshotServices } from '../../../../lib/options/snapshots/snapshot-services.ts';
 import { passedKey } from '../../../../lib/options/snapshots/state/passed-names.ts';
 import { options } from '../../../../lib/options.ts';
 import { readSettings } from '../../../../lib/runtime/aws/setting.ts';

@@ -7,7 +7,7 @@ import { createBar } from '../../../../lib/desk/cli/print/progress.ts';
 import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
 import { type Survey, surveyPackage } from '../../../../lib/options/snapshots/desk/survey.ts';
 import { surveyView } from '../../../../lib/options/snapshots/desk/views/survey.ts';
-import { memoize } from '../../../../lib/runtime/aws/once.ts';
+import { memoize } from '../../../../lib/runtime/aws/memoize.ts';
 import { loadIntegrations } from '../../../../lib/stage/integrations.ts';
 import { quietTerminal, typed } from '../../../lib/desk/cli/typed.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';

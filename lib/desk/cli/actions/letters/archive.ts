@@ -4,7 +4,6 @@ import { fileOf, openInput } from '../../../../stage/input.ts';
 import { exportLetters, exportToFile } from '../../../messages/archive/export.ts';
 import { importLetters, linesOf, objectInput } from '../../../messages/archive/import.ts';
 import * as verbs from '../../../verbs/discard.ts';
-import { countOf } from '../../../views/amounts.ts';
 import {
   exportedView,
   importableIn,
@@ -12,6 +11,7 @@ import {
   outdatedView,
   problemView,
 } from '../../../views/changes.ts';
+import { countOf } from '../../../views/format.ts';
 import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
 

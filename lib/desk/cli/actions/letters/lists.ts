@@ -1,6 +1,6 @@
 import { groupLetters, listLetters } from '../../../messages/letters/list.ts';
 import { reindexLetters } from '../../../messages/letters/reindex.ts';
-import { becameOfFilter } from '../../../verbs/became.ts';
+import { becameOfFilter } from '../../../verbs/what-happened.ts';
 import { reindexedView } from '../../../views/changes.ts';
 import { groupsView, listView } from '../../../views/letters.ts';
 import type { CommandContext } from '../../command-context.ts';

@@ -1,4 +1,4 @@
-import { numberOf } from '../../../../desk/views/amounts.ts';
+import { numberOf } from '../../../../desk/views/format.ts';
 import {
   type Block,
   badge,

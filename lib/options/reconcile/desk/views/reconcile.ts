@@ -1,4 +1,4 @@
-import { ageOf, countOf, durationOf, numberOf } from '../../../../desk/views/amounts.ts';
+import { ageOf, countOf, durationOf, numberOf } from '../../../../desk/views/format.ts';
 import type { Note, Tone, View } from '../../../../desk/views/view.ts';
 import { plain } from '../../../../runtime/privacy/printable.ts';
 import { type EffectClass, faultClasses } from '../../classes.ts';

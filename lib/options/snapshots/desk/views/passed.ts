@@ -1,4 +1,4 @@
-import { ageOf, countOf, numberOf } from '../../../../desk/views/amounts.ts';
+import { ageOf, countOf, numberOf } from '../../../../desk/views/format.ts';
 import { type Cell, part, table, text, type View } from '../../../../desk/views/view.ts';
 import type { PassedName } from '../../state/passed-names.ts';
 import type { Touched } from '../touched.ts';

@@ -1,4 +1,4 @@
-import { ageOf, countOf, numberOf } from '../../../../desk/views/amounts.ts';
+import { ageOf, countOf, numberOf } from '../../../../desk/views/format.ts';
 import { quoted } from '../../../../desk/views/quoted.ts';
 import {
   type Block,

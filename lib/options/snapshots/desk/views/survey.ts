@@ -1,4 +1,4 @@
-import { countOf, numberOf } from '../../../../desk/views/amounts.ts';
+import { countOf, numberOf } from '../../../../desk/views/format.ts';
 import { type Block, list, part, section, table, text, type View } from '../../../../desk/views/view.ts';
 import { rowsTold } from '../../package/rows.ts';
 import type { DateForm, ValueCounts } from '../package-facts.ts';

@@ -4,7 +4,7 @@ import {
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { describe, expect, test } from 'vitest';
-import { withLetters } from '../../../../../lib/desk/messages/letters/in-hand.ts';
+import { withLetters } from '../../../../../lib/desk/messages/letters/leased-letters.ts';
 import {
   findLetter,
   findLetters,

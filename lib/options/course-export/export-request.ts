@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { platformId } from '../../message/message.ts';
 import { courseOffering } from '../../platform/resources/org-units.ts';
-import { requestFrom } from '../../runtime/jobs/request.ts';
+import { requestFrom } from '../../runtime/jobs/job-request.ts';
 import { exportDetails } from './parts.ts';
 
 const exportRequest = z

@@ -1,4 +1,4 @@
-import { createJobServices, type JobServices } from '../../runtime/jobs/services.ts';
+import { createJobServices, type JobServices } from '../../runtime/jobs/job-services.ts';
 import type { ExportSettings } from './export-settings.ts';
 import type { ExportServices } from './org-unit.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ageOf, countOf, durationOf } from '../../../../lib/desk/views/amounts.ts';
+import { ageOf, countOf, durationOf } from '../../../../lib/desk/views/format.ts';
 
 test.each([
   [10_000, '<1 min'],

@@ -1,10 +1,10 @@
 import { crosswalkOn } from '../../crosswalk/look-up.ts';
 import type { Integration } from '../../delivery/handle/integration.ts';
 import { createLedgerReader } from '../../delivery/ledger/read.ts';
-import { memoize } from '../../runtime/aws/once.ts';
+import { memoize } from '../../runtime/aws/memoize.ts';
 import { queueUrlOf } from '../../runtime/aws/settings.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
-import { createJobServices, jobClientOptions } from '../../runtime/jobs/services.ts';
+import { createJobServices, jobClientOptions } from '../../runtime/jobs/job-services.ts';
 import { readDigestMakers } from './keys.ts';
 import type { ReconcileServices } from './reconcile.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { requestFrom } from '../../runtime/jobs/request.ts';
+import { requestFrom } from '../../runtime/jobs/job-request.ts';
 import { runId } from './record.ts';
 
 const reconcileRequest = z.strictObject({

@@ -1,5 +1,5 @@
 import { createCrosswalkTable } from '../../crosswalk/table.ts';
-import { createJobServices } from '../../runtime/jobs/services.ts';
+import { createJobServices } from '../../runtime/jobs/job-services.ts';
 import type { FillServices } from './fill.ts';
 import type { FillSettings } from './fill-settings.ts';
 
