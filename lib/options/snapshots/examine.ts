@@ -314,6 +314,8 @@ type Beginning = Pick<Comparison, 'db' | 'changes' | 'settings'> & {
   lastMs: number;
 };
 
+const noEffects = { accepted: 0, ended: 0, changed: 0 };
+
 const newComparison = (
   { folder, record, last, dropped, services }: Comparing,
   { db, changes, settings, lastMs }: Beginning,
@@ -343,7 +345,7 @@ const newComparison = (
     isOf10: last !== undefined && last.contents === undefined,
     lastRoleOrder: last?.roleOrder ?? [],
     acceptedKey: acceptedKeyOf(feed),
-    effects: { accepted: 0, ended: 0, changed: 0 },
+    effects: { ...noEffects, ofFeed: noEffects },
     isEnd: dropped.isEnd ?? false,
     others: [],
     heldBack: {},

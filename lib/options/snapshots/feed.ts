@@ -17,8 +17,32 @@ export type FeedPatterns = Readonly<Record<string, readonly string[]>>;
 /** The feed of zips that no folder and no pattern tells apart. */
 export const zipFeed = 'oneroster';
 
-/** Parts of a date in place of a folder's name. */
-const isDate = (folder: string): boolean => /^[\d._T:-]+Z?$/.test(folder);
+const dayText = String.raw`(?<year>20\d\d)(?<sign>[-_.]?)(?<month>\d\d)\k<sign>(?<day>\d\d)`;
+const timeText = String.raw`(?:[T_. -]?(?<hour>[01]\d|2[0-3])[:_.-]?[0-5]\d(?:[:_.-]?[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?`;
+const dayAndTime = new RegExp(`^${dayText}${timeText}$`);
+const dayFirst = /^(?<day>\d\d)(?<sign>[-_.])(?<month>\d\d)\k<sign>(?<year>20\d\d)$/;
+
+/** A date, with or without a time. Another number names a school or a term. */
+const isDate = (folder: string): boolean => {
+  const { year, month, day } = (dayAndTime.exec(folder) ?? dayFirst.exec(folder))?.groups ?? {};
+  const [one, other] = [Number(month), Number(day)];
+  const isDay = (monthNumber: number, dayNumber: number): boolean => {
+    const date = new Date(Date.UTC(Number(year), monthNumber - 1, dayNumber));
+    return date.getUTCMonth() === monthNumber - 1 && date.getUTCDate() === dayNumber;
+  };
+  return year !== undefined && (isDay(one, other) || (dayFirst.test(folder) && isDay(other, one)));
+};
+
+/** Without folders of dates, as in `2026-11-28/` or `2026/11/28/`. */
+const withoutDates = (folders: readonly string[]): string[] => {
+  const kept: string[] = [];
+  for (let at = 0; at < folders.length; at += 1) {
+    const [folder = '', month = '', day = ''] = folders.slice(at, at + 3);
+    if (isDate(`${folder}/${month}/${day}`.replaceAll('/', '-'))) at += 2;
+    else if (folder !== '' && !isDate(folder)) kept.push(folder);
+  }
+  return kept;
+};
 
 export const feedFor = (key: string, declared: FeedPatterns = {}): string => {
   const path = key.startsWith(snapshotsPrefix) ? key.slice(snapshotsPrefix.length) : key;
@@ -29,10 +53,7 @@ export const feedFor = (key: string, declared: FeedPatterns = {}): string => {
       if (kept !== undefined) return name.replace('{}', () => kept);
     }
   }
-  const folders = path
-    .split('/')
-    .slice(0, -1)
-    .filter((folder) => folder !== '' && !isDate(folder));
+  const folders = withoutDates(path.split('/').slice(0, -1));
   if (isTable(key)) return [...folders, fileNameOf(key)].join('/');
   return folders.length === 0 ? zipFeed : `${folders.join('/')}.zip`;
 };
@@ -69,11 +90,36 @@ export const feedOf = ({ key, feed }: { key: string; feed?: string | undefined }
 export const keyOfFeed = (feed: string): string =>
   `${snapshotsPrefix}${feed === zipFeed ? `${feed}.zip` : feed}`;
 
+/** Names of months and weekdays, long and short. */
+const dateWords = [
+  ...new Set(
+    (['long', 'short'] as const).flatMap((how) => {
+      const timeZone = 'UTC';
+      const month = new Intl.DateTimeFormat('en', { month: how, timeZone });
+      const weekday = new Intl.DateTimeFormat('en', { weekday: how, timeZone });
+      return Array.from({ length: 12 }, (_, at) => [
+        month.format(Date.UTC(2026, at)),
+        weekday.format(Date.UTC(2026, 0, at + 1)),
+      ]).flat();
+    }),
+  ),
+];
+const dateWord = String.raw`(?<!\p{L})(?:${dateWords.join('|')})(?!\p{L})`;
+const counting = new RegExp(String.raw`\(?\bcopy\b\)?|\d+|${dateWord}|[-_. ()]+`, 'giu');
+
 /** What is left of a name without what may count on: numbers, dates, the mark of a copy, and what separates these. */
-const withoutNumbers = (feed: string): string => feed.replace(/\(?\bcopy\b\)?|\d+|[-_. ()]+/gi, '');
+const withoutNumbers = (name: string): string => name.replace(counting, '');
+
+const folderOf = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1);
+
+/** Folders by number are schools or terms, which their source tells apart; of a date, a part may be a folder. */
+const withoutDateParts = (folder: string): string =>
+  folder.replace(/(?<=^|\/)20\d\d(?:[-_.]?\d\d)?\/(?:\d\d\/)*/g, '');
 
 export const isNumberedLike = (one: string, other: string): boolean =>
-  one !== other && withoutNumbers(one) === withoutNumbers(other);
+  one !== other &&
+  withoutDateParts(folderOf(one)) === withoutDateParts(folderOf(other)) &&
+  withoutNumbers(fileNameOf(one)) === withoutNumbers(fileNameOf(other));
 
 /** The name of a file without its endings, as in `enrollments` for `enrollments.csv.gz`. */
 export const stemOf = (name: string): string => fileNameOf(name).toLowerCase().split('.')[0] ?? '';
@@ -84,12 +130,42 @@ const withoutLastSeparators = (text: string): string => {
   return text.slice(0, end);
 };
 
-/** What declares both as one feed. */
-export const declarationOf = (one: string, other: string): FeedPatterns => {
-  const pattern = one.replace(/\d+(?:[-_. T:]?\d+)*Z?/g, '*');
-  const isWide = keptBy(pattern, other) === undefined || !pattern.includes('*');
-  if (isWide) return { [other]: [other, one] };
+const monthDay = String.raw`\d\d[-_. ]?\d\d(?:[-_. T:]?\d\d)*Z?`;
+/** Dates as a whole, other numbers, and names of months and days. */
+const varyingParts = new RegExp(
+  String.raw`(20\d\d[-_. ]?${monthDay}|\d{1,2}[-_. ](?:\d\d|${dateWord})[-_. ]20\d\d|\d+|${dateWord})`,
+  'giu',
+);
+
+/** The name of a file with `*` in place of the numbers and dates that differ. Undefined: they differ in more. */
+const patternOf = (one: string, other: string): string | undefined => {
+  const [parts, others] = [one, other].map((name) => name.split(varyingParts));
+  if (parts === undefined || others === undefined || parts.length !== others.length) return undefined;
+  const isVarying = (at: number): boolean => at % 2 === 1;
+  if (parts.some((part, at) => !isVarying(at) && part !== others[at])) return undefined;
+  return parts.map((part, at) => (part === others[at] ? part : '*')).join('');
+};
+
+/**
+ * What declares both as one feed, beside what is declared: a pattern, if a separator is before each `*` and it takes no other file that is
+ * known; or else their names.
+ */
+export const declarationOf = (
+  one: string,
+  other: string,
+  { known = [], declared = {} }: { known?: readonly string[]; declared?: FeedPatterns } = {},
+): FeedPatterns => {
+  const names = { [other]: [...new Set([...(declared[other] ?? [other]), patternOfOne(one)])] };
+  const pattern = folderOf(one) === folderOf(other) ? patternOf(one, other) : undefined;
+  if (pattern === undefined || !isTable(one) || /(?<![-_. ])\*/.test(pattern)) return names;
   const parts = pattern.split('*');
   const name = parts.map((part, at) => (at < parts.length - 1 ? withoutLastSeparators(part) : part)).join('');
-  return { [/^\.?(csv|zip)$/.test(name) ? other : name]: [pattern] };
+  const proposal = { [name]: [pattern] };
+  const isOther = (feed: string): boolean => feed !== one && feed !== other;
+  const isWide = known.some((feed) => isOther(feed) && feedFor(keyOfFeed(feed), proposal) === name);
+  return isWide || Object.hasOwn(declared, name) ? names : proposal;
 };
+
+/** Of a feed that the settings do not name. Zips have the feed of their folder. */
+const patternOfOne = (feed: string): string =>
+  isTable(feed) || feed === zipFeed ? feed : `${feed.replace(/\.zip$/, '')}/*.zip`;

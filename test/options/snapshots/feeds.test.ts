@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { declarationOf, feedFor } from '../../../lib/options/snapshots/feed.ts';
+import { declarationOf, feedFor, isNumberedLike } from '../../../lib/options/snapshots/feed.ts';
 import { formatOf, mappingToStartFrom } from '../../../lib/options/snapshots/package/formats.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
 import { newStage } from './oracle/stage.ts';
@@ -14,6 +14,20 @@ test.each([
   ['snapshots/any.zip', {}, 'oneroster'],
   ['snapshots/2026-11-27/any.zip', {}, 'oneroster'],
   ['snapshots/north/roster.zip', {}, 'north.zip'],
+  // A bare number is no date: schools have numbers.
+  ['snapshots/0451/sections.csv', {}, '0451/sections.csv'],
+  ['snapshots/0451/roster.zip', {}, '0451.zip'],
+  ['snapshots/20261399/a.csv', {}, '20261399/a.csv'],
+  ['snapshots/2026-02-30/a.csv', {}, '2026-02-30/a.csv'],
+  ['snapshots/0451/2026/11/28/a.csv', {}, '0451/a.csv'],
+  ['snapshots/2026/11/28/0451/a.csv', {}, '0451/a.csv'],
+  ['snapshots/2026/a.csv', {}, '2026/a.csv'],
+  ['snapshots/20261128/a.csv', {}, 'a.csv'],
+  ['snapshots/20261128T020000/a.csv', {}, 'a.csv'],
+  ['snapshots/2026-11-28T02:00:00Z/a.csv', {}, 'a.csv'],
+  ['snapshots/2026-11-28_02-00/a.csv', {}, 'a.csv'],
+  ['snapshots/28.11.2026/a.csv', {}, 'a.csv'],
+  ['snapshots/11-28-2026/a.csv', {}, 'a.csv'],
   ['snapshots/a_20261127.csv', { 'a.csv': ['a_*.csv'] }, 'a.csv'],
   ['snapshots/x/a_20261127.csv', { 'a.csv': ['a_*.csv'] }, 'a.csv'],
   ['snapshots/x/a.csv', { 'b.csv': ['y/*'] }, 'x/a.csv'],
@@ -23,12 +37,46 @@ test.each([
 
 test.each([
   ['a_20261128.csv', 'a_20261127.csv', { 'a.csv': ['a_*.csv'] }],
-  ['20261128.csv', '20261127.csv', { '20261127.csv': ['*.csv'] }],
+  ['a_Dec.csv', 'a_Nov.csv', { 'a.csv': ['a_*.csv'] }],
+  ['a_2027-01-02.csv', 'a_2026-11-30.csv', { 'a.csv': ['a_*.csv'] }],
+  ['a_01-Dec-2026.csv', 'a_30-Nov-2026.csv', { 'a.csv': ['a_*.csv'] }],
+  ['a Tuesday.csv', 'a Monday.csv', { 'a.csv': ['a *.csv'] }],
+  ['school-12_20261128.csv', 'school-12_20261127.csv', { 'school-12.csv': ['school-12_*.csv'] }],
+  ['0451/a_2.csv', '0451/a_1.csv', { '0451/a.csv': ['0451/a_*.csv'] }],
+  // Without a separator, a pattern could take the files of others.
+  ['20261128.csv', '20261127.csv', { '20261127.csv': ['20261127.csv', '20261128.csv'] }],
+  ['term2.csv', 'term1.csv', { 'term1.csv': ['term1.csv', 'term2.csv'] }],
   ['final.csv', 'first.csv', { 'first.csv': ['first.csv', 'final.csv'] }],
 ])('what makes %s and %s one feed declares both', (one, other, declared) => {
   expect(declarationOf(one, other)).toEqual(declared);
   expect(feedFor(`snapshots/${one}`, declared)).toBe(feedFor(`snapshots/${other}`, declared));
 });
+
+test('what makes two files one feed takes no other file that is known, and keeps what is declared', () => {
+  expect(declarationOf('BIO-2.csv', 'BIO-1.csv', { known: ['BIO-1.csv', 'BIO-final.csv'] })).toEqual({
+    'BIO-1.csv': ['BIO-1.csv', 'BIO-2.csv'],
+  });
+  expect(declarationOf('c.csv', 'a.csv', { declared: { 'a.csv': ['a.csv', 'b.csv'] } })).toEqual({
+    'a.csv': ['a.csv', 'b.csv', 'c.csv'],
+  });
+  const zips = declarationOf('new.zip', 'old.zip');
+  expect(['old', 'new'].map((folder) => feedFor(`snapshots/${folder}/roster.zip`, zips))).toEqual([
+    'old.zip',
+    'old.zip',
+  ]);
+});
+
+test.each([
+  ['a_Nov.csv', 'a_Dec.csv', true],
+  ['a_30-Nov-2026.csv', 'a_01-Dec-2026.csv', true],
+  ['Roster (Mon).csv', 'Roster (Sun).csv', true],
+  ['Friday.csv', 'Wednesday.csv', true],
+  ['monitor.csv', 'tutor.csv', false],
+  ['0451/a.csv', '0452/a.csv', false],
+  ['2026/10/a.csv', '2026/11/a.csv', true],
+])('the names of months and days count as numbers, those of folders do not: %s, %s', (one, other, alike) =>
+  expect(isNumberedLike(one, other)).toBe(alike),
+);
 
 const messages = [
   {
@@ -79,6 +127,39 @@ describe('a feed', () => {
       'accepted/south%2Ft.csv.json',
       'accepted/south.zip.json',
     ]);
+  });
+});
+
+describe('the limit of removals', () => {
+  const rowsOf = (course: string, count: number): string[] =>
+    Array.from({ length: count }, (_, at) => `ADD,${course},n${at}`);
+  const twoFeeds = async (ofSmall: number) => {
+    const stage = newFiles({ messages }, { maxRemovalsPercent: 5 });
+    stage.crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
+    stage.crosswalk.fill(
+      'userName',
+      Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`n${at}`, 200 + at])),
+    );
+    await stage.put('large.csv', table(...rowsOf('BIO', 400)));
+    await stage.put('small.csv', table(...rowsOf('ART', ofSmall)));
+    return stage;
+  };
+
+  test.each([
+    [20, 10],
+    [20, 0],
+    [3, 2],
+  ])('is that of a feed: of %i rows among 400 of another, it may not keep %i unasked', async (had, has) => {
+    const { put, platform } = await twoFeeds(had);
+    const before = platform.all();
+    const { reasons } = await put('small.csv', table(...rowsOf('ART', has)));
+    expect(reasons).toContain(`${had - has} of ${had} enrollments of small.csv would be removed`);
+    expect(platform.all()).toEqual(before);
+  });
+
+  test('lets a feed lose less than that', async () => {
+    const { put } = await twoFeeds(20);
+    expect((await put('small.csv', table(...rowsOf('ART', 19)))).reasons).toEqual([]);
   });
 });
 

@@ -129,11 +129,21 @@ const hadRows = (name: FileName, { acceptedCounts }: Comparison, last: LastAccep
 /** Fewer changes of roles or grades need no approval: two of five grades may be corrected in a night. */
 const minChanges = 10;
 
+/** How many of a kind something happens to. */
+type Part = {
+  kind: string;
+  count: number;
+  of: number;
+  /** They are of this feed alone, and not of all. */
+  feed?: string;
+};
+
 const isOfEnrollments = (kind: string): boolean => kind === 'enrollments' || kind.startsWith('enrollment-');
 
 /**
- * Why a person must look before this is sent, beside the given reasons: too much ends, moves or changes on the platform. Enrollments
- * are counted by what all accepted files want, from the first file on; the rest by what was accepted of this one.
+ * Why a person must look before this is sent, beside the given reasons: too much ends, moves or changes on the platform. The share is that
+ * of what was accepted of this feed: a small feed may lose all its rows, which are few of all. What it does to enrollments of other feeds
+ * counts by what all accepted files want, from the first file on.
  */
 export const withRemovals = (
   comparison: Comparison,
@@ -145,29 +155,39 @@ export const withRemovals = (
   const unread = mostlyRefused(comparison, minChanges);
   const reasons = isFirst ? [] : [...given, ...(unread === undefined ? [] : [unread])];
   const limit = settings.maxRemovalsPercent;
-  const accepted: Record<string, number> = { ...acceptedCounts, enrollments: effects.accepted };
+  const percentOf = ({ count, of }: Part, atLeast: number): number =>
+    count < atLeast ? 0 : (100 * count) / Math.max(of, 1);
+  const addReason = ({ kind, count, of, feed }: Part, what: string): number =>
+    reasons.push(
+      `${count} of ${of} ${kindWords(kind)}${feed === undefined ? '' : ` of ${feed}`} would ${what}`,
+    );
+  /** Of a kind that no other feed weighs. */
+  const own = (kind: string, count: number): Part => ({ kind, count, of: acceptedCounts[kind] ?? 0 });
+  /** Of all feeds or of this one: the larger share. */
+  const ofEnrollments = (what: 'ended' | 'changed', atLeast: number): Part => {
+    const all: Part = { kind: 'enrollments', count: effects[what], of: effects.accepted };
+    const { [what]: count, accepted: of } = effects.ofFeed;
+    const ofFeed: Part = { kind: 'enrollments', count, of, feed: comparison.feed };
+    return percentOf(ofFeed, atLeast) > percentOf(all, atLeast) ? ofFeed : all;
+  };
   // What rows state is no sign of a file that is cut off.
-  const percentOf = (kind: string, count: number): number =>
-    isTableOfChanges && count < minChanges ? 0 : (100 * count) / Math.max(accepted[kind] ?? 0, 1);
-  const addReason = (kind: string, count: number, what: string): number =>
-    reasons.push(`${count} of ${accepted[kind] ?? 0} ${kindWords(kind)} would ${what}`);
-  const endings = new Map(
-    Object.entries(byKind).map(([kind, { removed }]) =>
-      isOfEnrollments(kind) ? ['enrollments', effects.ended] : [kind, removed],
-    ),
-  );
-  let share = 0;
-  for (const [kind, ended] of endings) {
-    share = Math.max(share, percentOf(kind, ended));
-    if (percentOf(kind, ended) > limit) addReason(kind, ended, 'be removed');
-  }
+  const minEnded = isTableOfChanges ? minChanges : 0;
+  const kinds = Object.entries(byKind);
+  const endings = [
+    ...(kinds.some(([kind]) => isOfEnrollments(kind)) ? [ofEnrollments('ended', minEnded)] : []),
+    ...kinds.flatMap(([kind, { removed }]) => (isOfEnrollments(kind) ? [] : own(kind, removed))),
+  ];
+  const share = Math.max(0, ...endings.map((each) => percentOf(each, minEnded)));
+  for (const each of endings) if (percentOf(each, minEnded) > limit) addReason(each, 'be removed');
   // A column of names that is shifted by a row removes nothing, but moves everything to other users.
   for (const [kind, moved] of Object.entries(movedCounts))
-    if (percentOf(kind, moved) > limit) addReason(kind, moved, 'move to other users or org units');
-  const changes = Object.entries(changedCounts).filter(([kind]) => !isOfEnrollments(kind));
-  for (const [kind, changed] of [['enrollments', effects.changed] as const, ...changes])
-    if (changed >= minChanges && percentOf(kind, changed) > settings.maxChangesPercent)
-      addReason(kind, changed, 'be changed');
+    if (percentOf(own(kind, moved), minEnded) > limit)
+      addReason(own(kind, moved), 'move to other users or org units');
+  const changes = Object.entries(changedCounts).flatMap(([kind, changed]) =>
+    isOfEnrollments(kind) ? [] : own(kind, changed),
+  );
+  for (const each of [ofEnrollments('changed', minChanges), ...changes])
+    if (percentOf(each, minChanges) > settings.maxChangesPercent) addReason(each, 'be changed');
   if (isFirst && effects.ended === 0) return { reasons };
   return { reasons, removals: { share, limit } };
 };

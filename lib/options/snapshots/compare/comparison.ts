@@ -20,6 +20,8 @@ export type Effects = {
   /** Enrollments that end, and those that get another role. */
   ended: number;
   changed: number;
+  /** The same of those that this feed wanted. */
+  ofFeed: { accepted: number; ended: number; changed: number };
 };
 
 export type NameMoves = { names: number; claims: number; people: number; orgUnits: number };

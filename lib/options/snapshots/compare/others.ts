@@ -124,7 +124,7 @@ export const settleEnrollments = async (
     await db.run(sql('report_contradictions'), [file, column]);
     await db.run(sql('forget_roles'));
   }
-  const [accepted = 0, ended = 0, changed = 0] =
-    (await db.row<[number, number, number]>(sql(isWeighed ? 'count_effects' : 'count_effects_alone'))) ?? [];
-  return { accepted, ended, changed };
+  const [accepted = 0, ended = 0, changed = 0, own = 0, ownEnded = 0, ownChanged = 0] =
+    (await db.row<number[]>(sql(isWeighed ? 'count_effects' : 'count_effects_alone'))) ?? [];
+  return { accepted, ended, changed, ofFeed: { accepted: own, ended: ownEnded, changed: ownChanged } };
 };

@@ -1,6 +1,7 @@
 import { counted } from '../counted.ts';
-import { declarationOf, type FeedPatterns, isNumberedLike, isTable } from '../feed.ts';
+import { declarationOf, type FeedPatterns, feedOf, isNumberedLike, isTable } from '../feed.ts';
 import { type AcceptedSnapshot, contentOf } from '../state/record.ts';
+import { listUnaccepted } from '../state/unaccepted.ts';
 import type { Comparison, OtherFile } from './comparison.ts';
 import { sourceOf } from './others.ts';
 import { hasRows } from './statements.ts';
@@ -57,7 +58,10 @@ export const reasonsOfFeed = async (comparison: Comparison, declared: FeedPatter
   const other =
     alike.find((each) => isNumberedLike(each.feed, feed)) ?? (await wantingTheSame(comparison, alike));
   if (other === undefined) return [];
-  const declaration = JSON.stringify({ feeds: { ...declared, ...declarationOf(feed, other.feed) } });
+  const put = await listUnaccepted(comparison.store);
+  const known = [...others.map((each) => each.feed), ...put.map(feedOf)];
+  const proposed = declarationOf(feed, other.feed, { known, declared });
+  const declaration = JSON.stringify({ feeds: { ...declared, ...proposed } });
   return [
     `it is the first file of ${feed}, but looks like the next one of ${other.feed}, with which it was not compared. If it is, reject it, declare ${declaration.slice(1, -1)} in snapshot-settings.json, and put it again. If it is another feed, approve it`,
   ];

@@ -314,24 +314,27 @@ INSERT INTO problems
   GROUP BY line, what, org_unit_name;
 
 -- name: count_effects
--- In: effects; accepted; other_claims. Out: how many enrollments all files want, how many end, and how many get another role.
-SELECT
-  (SELECT count(*) FROM (
-    SELECT enrollment FROM other_claims WHERE role <> 'absent'
-    UNION SELECT enrollment_in(kind_name, key) FROM accepted WHERE is_about_enrollment(kind_name) AND role_of(wanted_value) <> 'absent')),
-  count(*) FILTER ((change = 'removed' AND is_removed AND after IS NULL AND NOT is_undecided)
-    OR (after = 'absent' AND before IS DISTINCT FROM 'absent')),
-  count(*) FILTER (before <> after AND after <> 'absent')
-FROM effects;
+-- In: effects; accepted; other_claims. Out: how many enrollments all files want, how many end, and how many get another role; and the same of
+-- those that this feed wanted.
+WITH own AS (
+    SELECT DISTINCT enrollment_in(kind_name, key) AS enrollment FROM accepted WHERE is_about_enrollment(kind_name) AND role_of(wanted_value) <> 'absent'),
+  counted AS (
+    SELECT enrollment IN (FROM own) AS is_own, (change = 'removed' AND is_removed AND after IS NULL AND NOT is_undecided)
+        OR (after = 'absent' AND before IS DISTINCT FROM 'absent') AS ends,
+      before <> after AND after <> 'absent' AS changes
+    FROM effects)
+SELECT (SELECT count(*) FROM (SELECT enrollment FROM other_claims WHERE role <> 'absent' UNION FROM own)),
+  count(*) FILTER (ends), count(*) FILTER (changes), (SELECT count(*) FROM own), count(*) FILTER (ends AND is_own), count(*) FILTER (changes AND is_own)
+FROM counted;
 
 -- name: count_effects_alone
--- In: difference; accepted. Out: the same, if there is no other file.
-SELECT
-  (SELECT count(*) FROM accepted WHERE is_about_enrollment(kind_name) AND role_of(wanted_value) <> 'absent'),
+-- In: difference; accepted. Out: the same, if there is no other file: all is of this feed.
+SELECT accepted, ended, changed, accepted, ended, changed FROM (SELECT
+  (SELECT count(*) FROM accepted WHERE is_about_enrollment(kind_name) AND role_of(wanted_value) <> 'absent') AS accepted,
   count(*) FILTER (
     (change = 'removed' AND coalesce(removal_function(state_kind, removal) = 'enrollment-remove', false)
       AND role_of(accepted_value) <> 'absent')
-    OR (change <> 'removed' AND role_of(wanted_value) = 'absent' AND role_of(accepted_value) IS DISTINCT FROM 'absent')),
+    OR (change <> 'removed' AND role_of(wanted_value) = 'absent' AND role_of(accepted_value) IS DISTINCT FROM 'absent')) AS ended,
   count(*) FILTER (change = 'updated' AND NOT is_resent AND role_of(wanted_value) <> 'absent'
-    AND role_of(accepted_value) <> 'absent' AND role_of(accepted_value) <> role_of(wanted_value))
-FROM difference WHERE is_about_enrollment(kind_name) AND change IN ('created', 'updated', 'removed');
+    AND role_of(accepted_value) <> 'absent' AND role_of(accepted_value) <> role_of(wanted_value)) AS changed
+FROM difference WHERE is_about_enrollment(kind_name) AND change IN ('created', 'updated', 'removed'));
