@@ -39,14 +39,15 @@ export const readOpen = async (
   readRunning?: ReadRunning,
 ): Promise<{ open: OpenSnapshots; feeds: Feed[]; put: Unaccepted[] }> => {
   const bucket = await reviewBucketOf(target);
-  const [{ snapshots }, put, feeds] = await Promise.all([
+  const [recent, put, feeds] = await Promise.all([
     recordsIn(bucket, { limit: 10, signal }),
     listUnacceptedIn(bucket, signal),
     readFeeds(bucket, signal),
   ]);
-  const [files, quietFeeds] = await Promise.all([
+  const [files, quietFeeds, snapshots] = await Promise.all([
     unacceptedFilesOf(put, target, readRunning),
     quietFeedsOf(feeds, put, bucket),
+    withHeld(recent.snapshots, put, bucket),
   ]);
   const open = snapshots.filter(
     ({ id, state, decided }) =>
@@ -56,4 +57,19 @@ export const readOpen = async (
       !files.troubled.some((each) => each.id === id),
   );
   return { open: { ...files, quietFeeds, snapshots: open.reverse() }, feeds, put };
+};
+
+/** With those that wait or are at work, however many others came since; newest first. */
+const withHeld = async (
+  recent: readonly SnapshotRecord[],
+  put: readonly Unaccepted[],
+  bucket: ReviewBucket,
+): Promise<SnapshotRecord[]> => {
+  const known = new Set(recent.map(({ id }) => id));
+  const held = put.flatMap(({ is, id }) => ((is === 'held' || is === 'at work') && id ? id : []));
+  const missing = [...new Set(held)].filter((id) => !known.has(id));
+  const read = await Promise.all(missing.map((id) => recordIn(bucket, id)));
+  return [...recent, ...read.flatMap((record) => record ?? [])].sort((one, other) =>
+    one.id < other.id ? 1 : -1,
+  );
 };

@@ -3,6 +3,7 @@ import { errorName } from '../../../runtime/aws/error.ts';
 import { runningExecutions } from '../../../runtime/jobs/older-executions.ts';
 import { lambdaOf } from '../../../stage/lambda-client.ts';
 import type { Target } from '../../../stage/target.ts';
+import { fileNameOf, isNumberedLike } from '../feed.ts';
 import { byPut, isOfFeed, listUnaccepted, nameOf, type Unaccepted } from '../state/unaccepted.ts';
 
 /** A file that was put and is not imported yet, because another is. */
@@ -90,7 +91,17 @@ const isTrouble = (is: string): is is TroubledImport['is'] =>
 /** Nothing tells that such a file was seen to, unless it comes with another ending. */
 const ignoredMs = 7 * 86_400_000;
 
-/** The last of each feed, the latest first. */
+/** Of one feed, names that count on. What has no snapshot's name is of no feed. */
+const isOneTrouble = (one: TroubledImport, other: TroubledImport): boolean =>
+  one.key === other.key
+    ? isOfFeed(one, other)
+    : [one, other].every(({ is }) => is !== 'ignored') &&
+      isOfFeed(one, other) &&
+      isNumberedLike(nameIn(one), nameIn(other));
+
+const nameIn = ({ key }: TroubledImport): string => fileNameOf(key);
+
+/** The last of each trouble, the latest first. */
 const troubledOf = ({ all, isRunning }: Looked): TroubledImport[] => {
   const troubled = all.flatMap((entry): TroubledImport[] => {
     const { key, feed, versionId, putAt, id, why, isEnd } = entry;
@@ -112,6 +123,6 @@ const troubledOf = ({ all, isRunning }: Looked): TroubledImport[] => {
     ];
   });
   return troubled
-    .filter((one, at) => !troubled.slice(at + 1).some((other) => isOfFeed(one, other)))
+    .filter((one, at) => !troubled.slice(at + 1).some((other) => isOneTrouble(one, other)))
     .reverse();
 };

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decideSnapshot } from '../../../../lib/options/snapshots/desk/decide.ts';
 import { readOnCall } from '../../../../lib/options/snapshots/desk/on-call.ts';
-import { openSnapshots } from '../../../../lib/options/snapshots/desk/open.ts';
+import { openSnapshots, readOpen } from '../../../../lib/options/snapshots/desk/open.ts';
 import { listSnapshots, showSnapshot } from '../../../../lib/options/snapshots/desk/read.ts';
+import { unacceptedFilesOf } from '../../../../lib/options/snapshots/desk/unaccepted.ts';
 import {
   acceptedKey,
   recordKey,
   reportKey,
   type SnapshotRecord,
 } from '../../../../lib/options/snapshots/state/record.ts';
-import { unacceptedPrefix } from '../../../../lib/options/snapshots/state/unaccepted.ts';
+import { type Unaccepted, unacceptedPrefix } from '../../../../lib/options/snapshots/state/unaccepted.ts';
 import type { Target } from '../../../../lib/stage/target.ts';
 import { never, type Office, officesForTests } from '../../../lib/desk/cli/office.ts';
 import { localClient } from '../../../local/aws/aws.ts';
@@ -68,6 +69,38 @@ test('who is on call is told of what nobody decides on, with the files of its fe
     await put(`${unacceptedPrefix}${key.replaceAll('/', '-')}.json`, JSON.stringify(entry));
   }
   expect((await exports()) - undecided).toBe(1);
+});
+
+test('what waits for a decision is told, however many others came since', async () => {
+  const exports = async () => (await readOnCall(target, never)).decisions.exports ?? 0;
+  const held = await write(recordOf({ key: 'snapshots/held.csv', state: 'waiting-for-approval' }));
+  for (let at = 0; at < 12; at += 1) await write(recordOf());
+  const before = await exports();
+  const putAt = new Date().toISOString();
+  const entry = { key: held.key, etag: '', sizeBytes: 1, putAt, seenAt: putAt, is: 'held', id: held.id };
+  await put(`${unacceptedPrefix}held.json`, JSON.stringify(entry));
+  const { open } = await readOpen(target, never, async () => undefined);
+  expect(open.snapshots).toContainEqual(held);
+  expect((await exports()) - before).toBe(1);
+});
+
+test('the trouble of one file does not hide that of another', async () => {
+  const entry = (name: string, is: 'failed' | 'ignored', at: number): Unaccepted => {
+    const putAt = new Date(Date.now() - 60_000 + at).toISOString();
+    return { key: `snapshots/${name}`, etag: '', sizeBytes: 1, putAt, seenAt: putAt, is };
+  };
+  const all = [
+    entry('roster_1.zip', 'failed', 1),
+    entry('roster_2.zip', 'failed', 2),
+    entry('tonight.zip', 'failed', 3),
+    entry('notes.txt', 'ignored', 4),
+    entry('enrollments.tsv', 'ignored', 5),
+    entry('enrollments.tsv', 'ignored', 6),
+  ];
+  const { troubled } = await unacceptedFilesOf(all, target);
+  expect(troubled.map(({ key }) => key)).toEqual(
+    ['enrollments.tsv', 'notes.txt', 'tonight.zip', 'roster_2.zip'].map((name) => `snapshots/${name}`),
+  );
 });
 
 describe('one snapshot', () => {
