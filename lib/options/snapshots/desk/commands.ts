@@ -29,7 +29,7 @@ export const addCommands = (program: Command, cli: Cli): void => {
       '<file>',
       'a zip of OneRoster, or a table, which is compared with the last table of the same name',
     )
-    .option('--as <name>', 'what it is to be called in the bucket, as in north/roster.zip')
+    .option('--name <name>', 'what it is to be called in the bucket, as in north/roster.zip')
     .option('--map <file>', 'the mapping of a table, instead of the one in the bucket')
     .option('--settings <file>', 'snapshot-settings.json on this machine, instead of the one in the bucket')
     .addOption(
@@ -54,7 +54,7 @@ export const addCommands = (program: Command, cli: Cli): void => {
       '<file>',
       'a zip of OneRoster or a table; snapshot-settings.json, or a mapping with --mapping-of',
     )
-    .option('--as <name>', 'what an export is called in the bucket, as in north/roster.zip')
+    .option('--name <name>', 'what an export is called in the bucket, as in north/roster.zip')
     .option(
       '--mapping-of <name>',
       'the file is the mapping of the tables of this name, or of all tables: all',

@@ -16,7 +16,7 @@ import { settingsText, surveyView } from './views/survey.ts';
 import { mappingText, tablesView } from './views/tables.ts';
 
 type DiffOptions = {
-  as?: string;
+  name?: string;
   map?: string;
   settings?: string;
   writeSettings?: string;
@@ -25,14 +25,14 @@ type DiffOptions = {
 
 export const diff = async (context: CommandContext, file: string, options: DiffOptions): Promise<void> => {
   const { targetIfNamed: target, print, bar } = context;
-  const { as, map, settings, writeSettings, writeMapping } = options;
+  const { name, map, settings, writeSettings, writeMapping } = options;
   await checkReadable(file);
   if (isTable(file) && writeSettings !== undefined)
     throw new UsageError(
       'Settings are proposed for a zip of OneRoster: a table needs a mapping, as by --map.',
     );
   const isUnmapped = async (): Promise<boolean> =>
-    !isTable(file) || target === undefined || !(await hasMapping(target, { file, as, settings }));
+    !isTable(file) || target === undefined || !(await hasMapping(target, { file, name, settings }));
   if (writeMapping !== undefined || (map === undefined && (await isUnmapped()))) {
     const tables = await surveyTables(file);
     if (isTable(file) && tables?.tables.some(({ columns }) => isOfOneRoster(columns)))
@@ -45,7 +45,7 @@ export const diff = async (context: CommandContext, file: string, options: DiffO
   const hasOwn = isTable(file) || settings !== undefined || map !== undefined;
   if (writeSettings !== undefined || (!hasOwn && (await isUnknown()))) return survey(context, file, options);
   const integrations = await loadIntegrations();
-  const compareOptions = { file, as, map, settings, onProgress: bar('Comparing') };
+  const compareOptions = { file, name, map, settings, onProgress: bar('Comparing') };
   const found = await diffSnapshot(target, compareOptions, integrations);
   print(withFiveCounts(found), () => diffView(found));
 };

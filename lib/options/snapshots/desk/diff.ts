@@ -32,7 +32,7 @@ export type SnapshotDiff = Pick<
 type Compared = {
   file: string;
   /** What it is to be called in the bucket, under `snapshots/`. */
-  as?: string | undefined;
+  name?: string | undefined;
   /** A mapping on this machine that replaces the one in the bucket. */
   map?: string | undefined;
   /** Settings on this machine that replace those in the bucket. */
@@ -50,11 +50,11 @@ export const hasSettings = async (target: Target): Promise<boolean> =>
 /** Whether the bucket has a mapping for a table. */
 export const hasMapping = async (
   target: Target,
-  { file, as, settings }: Pick<Compared, 'file' | 'as' | 'settings'>,
+  { file, name, settings }: Pick<Compared, 'file' | 'name' | 'settings'>,
 ): Promise<boolean> => {
   const store = await storeOf(target);
   const text = settings === undefined ? await store.textIfAny(settingsKey) : await readFile(settings, 'utf8');
-  const keys = mappingKeysOf(feedFor(keyOf(file, as), feedPatternsIn(text)));
+  const keys = mappingKeysOf(feedFor(keyOf(file, name), feedPatternsIn(text)));
   const etags = await Promise.all(keys.map((key) => store.etagOf(key)));
   return etags.some((etag) => etag !== undefined);
 };
@@ -65,7 +65,7 @@ export const hasMapping = async (
  */
 export const diffSnapshot = async (
   target: Target | undefined,
-  { file, as, map, settings, onProgress }: Compared,
+  { file, name, map, settings, onProgress }: Compared,
   integrations: Integrations,
 ): Promise<SnapshotDiff> => {
   for (const each of [file, map, settings]) if (each !== undefined) await checkReadable(each);
@@ -78,7 +78,7 @@ export const diffSnapshot = async (
   if (settings !== undefined) texts.set(settingsKey, await readFile(settings, 'utf8'));
   const store = target === undefined ? emptyStore : await storeOf(target);
   const declared = feedPatternsIn(texts.get(settingsKey) ?? (await store.textIfAny(settingsKey)));
-  const feed = feedFor(keyOf(file, as), declared);
+  const feed = feedFor(keyOf(file, name), declared);
   if (map !== undefined) texts.set(mappingKeysOf(feed)[0], await readFile(map, 'utf8'));
   let refusedRows: RefusedRow[] = [];
   const takeReport = async (path: string): Promise<void> => {
@@ -86,7 +86,7 @@ export const diffSnapshot = async (
   };
   const { record, against, reasons, sample } = await compareHere({
     file,
-    as,
+    as: name,
     feed,
     store,
     integrations,

@@ -2,7 +2,7 @@ import type { CommandContext } from '../../../desk/cli/command-context.ts';
 import { loadIntegrations } from '../../../stage/integrations.ts';
 import { putFile } from './put.ts';
 
-type PutOptions = { as?: string; mappingOf?: string; reason?: string };
+type PutOptions = { name?: string; mappingOf?: string; reason?: string };
 
 export const put = async (context: CommandContext, file: string, options: PutOptions): Promise<void> => {
   await context.checkAudit();

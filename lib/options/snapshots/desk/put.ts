@@ -17,7 +17,7 @@ import { diffView } from './views/snapshots.ts';
 
 type Put = {
   file: string;
-  as?: string | undefined;
+  name?: string | undefined;
   /** The file is the mapping of this table, or of `all`. */
   mappingOf?: string | undefined;
   reason?: string | undefined;
@@ -70,7 +70,7 @@ export const putFile = async (operator: Operator, given: Put): Promise<PutFile |
 
 /** The key for it. Shows what an import will do. */
 const examined = async ({ target, show }: Operator, given: Put): Promise<string> => {
-  const { file, as, mappingOf, integrations, onProgress } = given;
+  const { file, name, mappingOf, integrations, onProgress } = given;
   if (mappingOf !== undefined) {
     const read = readMapping(await readFile(file, 'utf8'), integrations);
     if ('problems' in read) throw new UsageError(`${file} is no mapping: ${read.problems.join('; ')}.`);
@@ -83,12 +83,12 @@ const examined = async ({ target, show }: Operator, given: Put): Promise<string>
     if ('problem' in read) throw new UsageError(`${file} ${read.problem}.`);
     return settingsKey;
   }
-  const key = keyOf(file, as);
+  const key = keyOf(file, name);
   if (!isSnapshot(key))
     throw new UsageError(
       `${key} is neither a zip nor a table: nothing would import it. The name of a table ends in .csv, unpacked. For a mapping, give --mapping-of; settings are in ${settingsKey}.`,
     );
-  const diff = await diffSnapshot(target, { file, as, ...(onProgress && { onProgress }) }, integrations);
+  const diff = await diffSnapshot(target, { file, name, ...(onProgress && { onProgress }) }, integrations);
   show('Plan', diffView(diff));
   return key;
 };
