@@ -69,6 +69,15 @@ export const removalsOf = (source: MappingSource, mapping: Mapping, only?: numbe
     { given: source, cells: mapping.cells, only },
   );
 
+/** Whether a row of a table of changes removes what its key had. */
+export const isDrop = (given: MappingSource, { messages, cells }: Mapping): boolean =>
+  messages.some(
+    ({ removed }) =>
+      removed !== undefined &&
+      removed.when.length > 0 &&
+      removed.when.every((condition) => isMet(condition, { given, cells }) === true),
+  );
+
 type Wanted = { message: MappedMessage; event: MappedEvent; at: number };
 type MappingInput = { given: MappingSource; cells: Cells };
 type Problems = Map<string, Problem>;

@@ -78,7 +78,14 @@ const message = z.strictObject({
   /** Columns that identify the row, even if others change. */
   key: z.array(z.string().min(1)).min(1, 'names no columns. Name one, or leave the field out').optional(),
   /** Sent if the row is missing in a later snapshot, or what a notice was about is deleted. */
-  removed: z.strictObject({ ...event, operations: z.array(z.string()).min(1).optional() }).optional(),
+  removed: z
+    .strictObject({
+      ...event,
+      operations: z.array(z.string()).min(1).optional(),
+      /** Of a table of changes: the rows that remove what their key had. */
+      when: z.record(column, condition).optional(),
+    })
+    .optional(),
 });
 
 const schema = z.strictObject({
@@ -131,7 +138,7 @@ export type MappedMessage = MappedEvent & {
   time?: Origin;
   key?: readonly string[];
   /** `operations`: those of notices that say so. */
-  removed?: MappedEvent & { operations?: readonly string[] | undefined };
+  removed?: MappedEvent & { operations?: readonly string[] | undefined; when: readonly Condition[] };
 };
 
 /** `decimal`: in `either`, a comma is one if it can be no other. */
@@ -179,6 +186,7 @@ export const readMapping = (
     return columns.get(name);
   };
   const { cells = {} } = parsed.data;
+  const isDelta = parsed.data.mode === 'delta';
   const eventIn = ({ function: name, data }: RawEvent, place: string): MappedEvent => {
     const known = columnsFor(name);
     if (!known)
@@ -201,19 +209,27 @@ export const readMapping = (
     return { function: name, fields };
   };
   const messages = parsed.data.messages.map((raw, at): MappedMessage => {
-    const { resource, operations, when = {}, time, key, removed } = raw;
+    const { resource, operations, time, key, removed } = raw;
+    const conditionsIn = (when: typeof raw.when = {}): Condition[] =>
+      Object.entries(when).map(([name, each]) => conditionOf(name, each, cells));
     const place = `messages[${at}]`;
     if (operations && resource === undefined)
       problems.push(`${place}.operations: is only for notices. Give their resource, too`);
+    if (removed?.when && !isDelta)
+      problems.push(`${place}.removed.when: is only for a table of changes. Give "mode": "delta", too`);
     return {
       ...eventIn(raw, place),
-      when: Object.entries(when).map(([name, each]) => conditionOf(name, each, cells)),
+      when: conditionsIn(raw.when),
       ...(resource !== undefined && { resource }),
       ...(operations && { operations }),
       ...(time !== undefined && { time: originOf(time, {}, cells) }),
       ...(key && { key }),
       ...(removed && {
-        removed: { ...eventIn(removed, `${place}.removed`), operations: removed.operations },
+        removed: {
+          ...eventIn(removed, `${place}.removed`),
+          operations: removed.operations,
+          when: conditionsIn(removed.when),
+        },
       }),
     };
   });
@@ -221,7 +237,6 @@ export const readMapping = (
     name,
     path: templateParts(path) ?? [],
   }));
-  const isDelta = parsed.data.mode === 'delta';
   return problems.length > 0 ? { problems } : { mapping: { messages, cells, lookUps, text, isDelta } };
 };
 
@@ -308,6 +323,7 @@ export const columnsIn = ({ messages }: Mapping): Map<string, string> => {
     for (const { from, path } of fields) if (from) add(columnsOfOrigin(from), `${place}.data.${path}`);
     if (time) add(columnsOfOrigin(time), `${place}.time`);
     add(key, `${place}.key`);
+    for (const { origin } of removed?.when ?? []) add(columnsOfOrigin(origin), `${place}.removed.when`);
     for (const { from, path } of removed?.fields ?? [])
       if (from) add(columnsOfOrigin(from), `${place}.removed.data.${path}`);
   }

@@ -30,7 +30,11 @@ export const emptyTable = async (path: string, { columns, by }: Accepted): Promi
     fields: [],
     when: [],
     // What is sent is the message that was accepted with each row; a row without one is not removed.
-    removed: { function: name, fields: [] },
+    removed: {
+      function: name,
+      fields: [],
+      when: [],
+    },
   }));
   return { messages, cells: { separator }, lookUps: [], text: '' };
 };

@@ -164,6 +164,7 @@ describe('the limit of removals', () => {
 });
 
 describe('a table of changes', () => {
+  const dropping = [{ ...messages[0], removed: { ...messages[0]?.removed, when: { ACTION: ['DROP'] } } }];
   const twoMessages = {
     mode: 'delta',
     messages: [
@@ -178,7 +179,7 @@ describe('a table of changes', () => {
   };
   test.each([
     ['a message for each', twoMessages],
-    ['a removal', { mode: 'delta', messages }],
+    ['a removal', { mode: 'delta', messages: dropping }],
   ])(
     'with a column for add and drop, by %s, changes what its rows name, and nothing else',
     async (_, mapping) => {
@@ -194,8 +195,24 @@ describe('a table of changes', () => {
     },
   );
 
+  test.each([
+    ['a message for each', twoMessages],
+    ['a removal', { mode: 'delta', messages: dropping }],
+    ['a removal of which nothing is said', { mode: 'delta', messages }],
+  ])('ends nothing by a value that its mapping, by %s, does not name, and says so', async (_, mapping) => {
+    const { put, platform } = newFiles(mapping, { maxRemovalsPercent: 5 });
+    await put('c.csv', table('ADD,BIO,ada', 'ADD,BIO,ben', 'ADD,BIO,cleo'));
+    const before = platform.all();
+    const { report, bodies } = await put('c.csv', table('add,BIO,ada', 'WL,BIO,ben', ',BIO,cleo'));
+    expect(bodies).toEqual([]);
+    expect(platform.all()).toEqual(before);
+    expect(report).toEqual([2, 3, 4].map((line) => expect.stringContaining(`"c.csv","${line}","ACTION"`)));
+    // What it did not name is still held by its key.
+    expect((await put('c.csv', table('ADD,BIO,ada'))).bodies).toEqual([]);
+  });
+
   test('that ends much waits for a person', async () => {
-    const { put, crosswalk } = newFiles({ mode: 'delta', messages }, { maxRemovalsPercent: 5 });
+    const { put, crosswalk } = newFiles({ mode: 'delta', messages: dropping }, { maxRemovalsPercent: 5 });
     const ids = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`n${at}`, 200 + at]));
     crosswalk.fill('userName', ids);
     const rows = Object.keys(ids).map((name) => `BIO,${name}`);

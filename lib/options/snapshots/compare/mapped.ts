@@ -6,13 +6,14 @@ import type { Integration } from '../../../delivery/handle/integration.ts';
 import type { Cell } from '../../../delivery/mapping/columns.ts';
 import {
   eventsOf,
+  isDrop,
   labelOf,
   type Made,
   type Problem,
   problemsByColumn,
   removalsOf,
 } from '../../../delivery/mapping/events.ts';
-import { columnsIn, mappingAs } from '../../../delivery/mapping/mapping.ts';
+import { columnsIn, columnsOfOrigin, mappingAs } from '../../../delivery/mapping/mapping.ts';
 import { timeIn } from '../../../delivery/mapping/times.ts';
 import { draftOf } from '../../../message/message.ts';
 import { ownText, safe } from '../../../message/safe-text.ts';
@@ -185,6 +186,34 @@ const targetOf = (
 
 type Sent = { function: string; data: object };
 
+/** A row of a table of changes that neither adds nor removes, by the mapping: it says nothing of what its key had. */
+const ofNoCode = ({ messages }: SnapshotMapping): Problem => {
+  const columns = messages.flatMap(({ when, removed }) =>
+    [...when, ...(removed?.when ?? [])].flatMap(({ origin }) => columnsOfOrigin(origin)),
+  );
+  return {
+    column: ownText([...new Set(columns)].join(', ')),
+    problem: safe`has a value that no "when" of the mapping names, and no "when" under "removed": nothing is added or removed for it`,
+  };
+};
+
+/** Adds what all messages make of a row. Answers what is wrong with it, and whether some message is for it. */
+const readRow = (
+  { row, line }: Pick<OneRow, 'row' | 'line'>,
+  context: Context,
+  taken: Taken,
+): { problems: Problem[]; isTaken: boolean } => {
+  const { mapping } = context;
+  const before = taken.mapped_rows.length + taken.unmapped_rows.length;
+  const each = mapping.messages.map((message, at): OneRow => ({ row, line, at, message }));
+  const problems = each.flatMap((one) => take(one, context, taken));
+  const isTaken = taken.mapped_rows.length + taken.unmapped_rows.length > before;
+  if (mapping.isDelta && (isTaken || isDrop(row, mapping)))
+    taken.named_rows.push(...each.map((one) => namedRow(one, context)));
+  else if (mapping.isDelta) problems.push(ofNoCode(mapping));
+  return { problems, isTaken };
+};
+
 /** Returns the number of rows that no message applies to. */
 const readRows = async (table: Table, context: Context): Promise<number> => {
   const { mapping, comparison } = context;
@@ -196,17 +225,12 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
     const taken: Taken = { mapped_rows: [], unmapped_rows: [], problems: [], named_rows: [] };
     for (const [line, ...cells] of batch) {
       const row = new Map(wanted.map((column, at): [string, Cell] => [column, cellOf(cells[at] ?? null)]));
-      const before = taken.mapped_rows.length + taken.unmapped_rows.length;
-      const problems: Problem[] = [];
-      for (const [at, message] of mapping.messages.entries()) {
-        problems.push(...take({ row, line, at, message }, context, taken));
-        if (mapping.isDelta) taken.named_rows.push(namedRow({ row, line, at, message }, context));
-      }
+      const { problems, isTaken } = readRow({ row, line }, context, taken);
+      if (!isTaken && !mapping.isDelta) withoutMessage += 1;
       // Several messages may read the same column.
       const unique = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
       for (const each of unique.values())
         taken.problems.push([context.file, String(line), each.column, each.problem]);
-      if (taken.mapped_rows.length + taken.unmapped_rows.length === before) withoutMessage += 1;
     }
     for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await db.add(table, rows);
   }

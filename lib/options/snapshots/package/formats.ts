@@ -162,7 +162,11 @@ export const mappingToStartFrom = (
               : { from: role, values: Object.fromEntries(roles.map((each) => [each, null])) },
         },
         key: [...new Set([course, own(['section_id']), user])].filter((column) => column !== undefined),
-        removed: { function: 'enrollment-remove', data: whom },
+        removed: {
+          function: 'enrollment-remove',
+          ...(found.changes && when !== undefined && { when: { [when]: values.slice(1) } }),
+          data: whom,
+        },
       },
     ],
   };

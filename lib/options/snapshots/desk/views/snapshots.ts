@@ -75,7 +75,7 @@ const changeNotes = ({
   ),
 ];
 
-const plainFates = ['sent', 'unchanged', 'used', 'withoutMessage', 'read'];
+const plainFates = ['sent', 'unchanged', 'used', 'read'];
 
 /** Differences between the rows and the wanted state. */
 const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'of'>): View => {
@@ -285,6 +285,10 @@ const counted = <Row>(countsOf: (row: Row) => Counts): Columns<Row> =>
     ]),
   );
 
+/** Rows of a table that no message of its mapping is for. */
+const withoutMessageIn = ({ rows = {} }: SnapshotRecord): number | undefined =>
+  Object.values(rows).reduce((sum, { withoutMessage = 0 }) => sum + withoutMessage, 0) || undefined;
+
 /** A name that the file does not tell. */
 const isUsualFeed = ({ key, feed }: SnapshotRecord): boolean =>
   feed === undefined || feed === fileNameOf(key) || feed === zipFeed;
@@ -315,6 +319,7 @@ export const snapshotListView = (
           Age: ({ droppedAt }) => ({ sinceMs: Date.parse(droppedAt) }),
           State: stateOf,
           ...counted(({ counts }) => counts),
+          'No message': withoutMessageIn,
           File: ({ key }) => key,
           Feed: (each) => (isUsualFeed(each) ? undefined : feedOf(each)),
         },
