@@ -41,7 +41,9 @@ test('a first deployment into an account that has no room for it is refused befo
 });
 
 test('a deployment that would lose settings of the one before is refused by their names, until they are accepted', async () => {
-  const kept = whole.split('\n').filter((line) => /^(platformUrl|alarmEmail):/.test(line));
+  const kept = whole
+    .split('\n')
+    .filter((line) => /^(platformUrl|alarmEmail|alarmEmailLater|expected):/.test(line));
   await writeFile(file, kept.join('\n'));
   await expect(deploying()).rejects.toThrow(
     /deployed with settings that this deployment would set back to their defaults: changesSecret, changesUrl, kmsKeyArn, .*, subnetIds, tracing\. /,
