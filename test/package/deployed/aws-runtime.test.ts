@@ -22,10 +22,9 @@ function underAwsRuntime(names: string[]): () => Deployed {
       code,
       change: { awsRuntime: true },
       settings: Object.fromEntries(
-        ['EXPORT_BUCKET', 'CROSSWALK_BUCKET', 'SNAPSHOT_BUCKET', 'RECONCILE_BUCKET'].map((name) => [
-          name,
-          'sis-relay-uploads',
-        ]),
+        ['SIS_RELAY_BUCKET', 'EXPORT_BUCKET', 'CROSSWALK_BUCKET', 'SNAPSHOT_BUCKET', 'RECONCILE_BUCKET'].map(
+          (name) => [name, 'sis-relay-uploads'],
+        ),
       ),
     });
     const link = { key: 'link-key', plainSecret: 'link-secret' };
