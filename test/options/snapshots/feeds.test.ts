@@ -163,6 +163,36 @@ describe('the limit of removals', () => {
   });
 });
 
+describe('a row with a separator inside a cell', () => {
+  const header = 'COURSE,NAME,LOGIN,ACTION,NOTE';
+  const lines = (end: string, ...rows: string[]): string =>
+    [header + end, ...rows.map((row) => row + end), ''].join('\n');
+  test.each(['', ','])(
+    'ends nothing and adds nothing, and is named, with %j behind each row',
+    async (end) => {
+      const { put, platform } = newFiles({ messages: [{ ...messages[0], when: undefined }] });
+      await put('t.csv', lines(end, 'BIO,Ada,ada,,', 'BIO,Ben,ben,,', 'BIO,Cleo,cleo,,'));
+      const before = platform.all();
+      const { report } = await put(
+        't.csv',
+        lines(end, 'BIO,Ada,ada,,', 'BIO,cleo,ben,ben,,', 'BIO,Cleo,cleo,,'),
+      );
+      expect(platform.all()).toEqual(before);
+      expect(report).toContainEqual(expect.stringMatching(/^"t.csv","3",.*a separator may be inside a cell/));
+    },
+  );
+
+  test.each([
+    [['BIO,Ada,ada,,x', 'BIO,Ben,ben,,x,']],
+    [['BIO,Ada,ada,,,', 'BIO,Ben,ben,,,']],
+    [['BIO,Ada,ada,,', 'BIO,Ben,ben,,,']],
+  ])('is no row with an empty cell behind the last column: %j', async (rows) => {
+    const { put, platform } = newFiles({ messages: [{ ...messages[0], when: undefined }] });
+    await put('t.csv', lines('', ...rows));
+    expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
+  });
+});
+
 describe('a table of changes', () => {
   const dropping = [{ ...messages[0], removed: { ...messages[0]?.removed, when: { ACTION: ['DROP'] } } }];
   const twoMessages = {

@@ -20,6 +20,8 @@ export type Table = {
   /** The number of rows, damaged ones included. */
   rows: number;
   damaged: DamagedRow[];
+  /** The lines of damaged rows that were written nevertheless. */
+  doubtful: number[];
   /** Whether some cell has a sign that `inOneLine` replaces. */
   hasMarks: boolean;
   /** How each cell is read: an expression over the cell as it is written. */
@@ -58,8 +60,10 @@ export const readTable = async (
   const { file } = options;
   await using out = await open(path, 'w');
   let table: Table | undefined;
+  const widths = createWidths(file);
   const found = scan(pieces, {
     ...options,
+    widths,
     onHeader: (header, delimiter) => {
       table = tableOf(header, { ...options, delimiter, path });
     },
@@ -78,7 +82,46 @@ export const readTable = async (
   }
   if (table === undefined)
     throw new UnusableFile(`${file} is empty. It must have at least a header: export it again`);
+  const doubtful = widths.doubtful();
+  table.doubtful = doubtful.map(({ line }) => line);
+  table.damaged = [...table.damaged, ...doubtful].sort((one, other) => one.line - other.line);
   return table;
+};
+
+/** How wide rows are: some have empty cells behind the last column. */
+const createWidths = (file: string) => {
+  /** By the number of cells, and of empty ones at the end: how many rows. */
+  const counts = new Map<number, Map<number, number>>();
+  const wide: (DamagedRow & { cells: number; empty: number })[] = [];
+  return {
+    note: (cells: number, empty: number): void => {
+      const ofWidth = counts.get(cells) ?? new Map<number, number>();
+      counts.set(cells, ofWidth);
+      ofWidth.set(empty, (ofWidth.get(empty) ?? 0) + 1);
+    },
+    noteWide: (row: DamagedRow & { cells: number; empty: number }): void => {
+      if (wide.length < maxDamaged) wide.push(row);
+    },
+    /**
+     * Rows that are wider than others, and end in as many empty cells as these: then a separator may be inside a cell, and all cells
+     * behind it are those of the columns before.
+     */
+    doubtful: (): DamagedRow[] => {
+      const narrowest = Math.min(...counts.keys());
+      const usual = counts.get(narrowest);
+      const isDoubtful = (cells: number, empty: number): boolean =>
+        cells > narrowest && usual?.has(empty) === true;
+      const found = wide.filter(({ cells, empty }) => isDoubtful(cells, empty));
+      let all = 0;
+      for (const [cells, ofWidth] of counts)
+        for (const [empty, rows] of ofWidth) if (isDoubtful(cells, empty)) all += rows;
+      if (all > found.length)
+        throw new UnusableFile(
+          `${file} has more than ${maxDamaged} rows with too few or too many cells. Export it again`,
+        );
+      return found.map(({ line, row, problem }) => ({ line, row, problem }));
+    },
+  };
 };
 
 export type TableCell = { text: string; quoted: boolean };
@@ -132,8 +175,12 @@ async function* scan(
     delimiterIn,
     blockBytes,
     maxRecordBytes = 64 * 1024,
+    widths,
     onHeader,
-  }: ScanOptions & { onHeader(columns: string[], delimiter: string): void },
+  }: ScanOptions & {
+    widths?: ReturnType<typeof createWidths>;
+    onHeader(columns: string[], delimiter: string): void;
+  },
 ): AsyncGenerator<Block> {
   let scanner: Scanner | undefined;
   let columns: string[] | undefined;
@@ -167,6 +214,7 @@ async function* scan(
         return columns;
       },
       onDamaged: (row) => damaged.push(row),
+      widths,
     });
     if (!isUtf8(bytes.subarray(0, from)))
       throw new UnusableFile(`${file} is not UTF-8 (before line ${scanner.line()}). Export it as UTF-8`);
@@ -246,7 +294,18 @@ const tableOf = (
   if (missing.length > 0)
     throw new UnusableFile(`${file} has no column ${missing.join(' and no column ')}. Export it, too`);
   const at = (column: string): number => places.get(column.toLowerCase()) ?? -1;
-  return { path, delimiter, columns, at, rows: 0, damaged: [], hasMarks: false, readCell, used: new Set() };
+  return {
+    path,
+    delimiter,
+    columns,
+    at,
+    rows: 0,
+    damaged: [],
+    doubtful: [],
+    hasMarks: false,
+    readCell,
+    used: new Set(),
+  };
 };
 
 /** The cells of a row whose quotation marks were checked. `="…"` is a cell, too: a spreadsheet then leaves its text as it is. */
@@ -284,6 +343,7 @@ type Taking = {
   columns: readonly string[] | undefined;
   onHeader(content: string, delimiter: string): readonly string[];
   onDamaged(row: DamagedRow): void;
+  widths: ReturnType<typeof createWidths> | undefined;
 };
 
 type Scanner = {
@@ -321,7 +381,7 @@ const cellAt = (place: number): string =>
  * it. A cell that is empty without quotation marks is NULL, as is one of a column that the file does not have. `path`: its path, as SQL.
  */
 export const rowsOf = (
-  { at, columns, delimiter, hasMarks, readCell, used }: Table,
+  { at, columns, delimiter, doubtful, hasMarks, readCell, used }: Table,
   names: Readonly<Record<string, string>>,
   path = '$1',
 ): string => {
@@ -336,7 +396,9 @@ export const rowsOf = (
   });
   return `SELECT ${['c0 AS line', ...cells].join(', ')}
     FROM read_csv(${path}, auto_detect = false, header = false, delim = ${quotedText(delimiter)}, quote = '"', escape = '"',
-      new_line = '\\n', nullstr = '', allow_quoted_nulls = false, columns = {${types.join(', ')}})`;
+      new_line = '\\n', nullstr = '', allow_quoted_nulls = false, columns = {${types.join(', ')}})${
+        doubtful.length === 0 ? '' : ` WHERE c0 NOT IN (${doubtful.join(', ')})`
+      }`;
 };
 
 /** As the engine reads it: only a quotation mark at the beginning of a cell quotes it. */
@@ -424,7 +486,7 @@ const createScanner = ({ file, delimiter, maxRecordBytes, line: first }: Scanner
   };
 
   let written: Buffer = Buffer.alloc(0);
-  const take: Scanner['take'] = (bytes, { isEnd, columns, onHeader, onDamaged }) => {
+  const take: Scanner['take'] = (bytes, { isEnd, columns, onHeader, onDamaged, widths }) => {
     if (written.length < bytes.length) written = Buffer.allocUnsafe(2 * bytes.length + 64 * 1024);
     let [from, to, header] = [0, 0, columns];
     const add = (row: Scanned, missing: number): void => {
@@ -441,25 +503,53 @@ const createScanner = ({ file, delimiter, maxRecordBytes, line: first }: Scanner
       written[to] = lineFeed;
       to += 1;
     };
+    const use = (row: Scanned, names: readonly string[]): void => {
+      rows += 1;
+      const fitting = row.cells === names.length ? row : fitted(bytes, { ...row, from }, names);
+      const damaged = (): DamagedRow => ({
+        line,
+        row: `#${hash('sha256', bytes.subarray(from, row.to)).slice(0, 20)}`,
+        problem: `has ${row.cells} cells, but the header has ${names.length}`,
+      });
+      if (fitting === undefined) {
+        onDamaged(damaged());
+        return;
+      }
+      add(fitting, names.length - fitting.cells);
+      if (widths) noteWidth({ ...row, from }, bytes, { header: names, widths, damaged });
+    };
     while (from < bytes.length) {
       const row = rowAt(bytes, from, isEnd);
       if (row === undefined) break;
       if (header === undefined) header = onHeader(bytes.toString('utf8', from, row.to), delimiter);
-      else if (!isEmpty) {
-        rows += 1;
-        const fitting = row.cells === header.length ? row : fitted(bytes, { ...row, from }, header);
-        if (fitting) add(fitting, header.length - fitting.cells);
-        else
-          onDamaged({
-            line,
-            row: `#${hash('sha256', bytes.subarray(from, row.to)).slice(0, 20)}`,
-            problem: `has ${row.cells} cells, but the header has ${header.length}`,
-          });
-      }
+      else if (!isEmpty) use(row, header);
       line += breaks + 1;
       from = row.next;
     }
     return { written: written.subarray(0, to), from };
+  };
+  const noteWidth = (
+    row: Scanned & { from: number },
+    bytes: Buffer,
+    { header, widths, damaged }: Noting,
+  ): void => {
+    const named = header.findLastIndex((name) => name !== '') + 1;
+    const empty = emptyAtEnd(bytes, row);
+    widths.note(row.cells, empty);
+    if (row.cells > named && empty > 0) {
+      const problem = `has ${row.cells} cells, and other rows have fewer: a separator may be inside a cell, which must then be quoted`;
+      widths.noteWide({ ...damaged(), problem, cells: row.cells, empty });
+    }
+  };
+  const emptyAtEnd = (bytes: Buffer, { from, to }: Scanned & { from: number }): number => {
+    let empty = 0;
+    for (let end = to; end > from; end -= 1) {
+      while (bytes[end - 1] === space) end -= 1;
+      if (bytes[end - 1] === quote && bytes[end - 2] === quote) end -= 2;
+      if (end <= from || bytes[end - 1] !== separator) break;
+      empty += 1;
+    }
+    return empty;
   };
   /** Without empty cells behind the last column; or as it is, if it lacks only columns without a name. Undefined: it is damaged. */
   const fitted = (
@@ -482,3 +572,9 @@ const createScanner = ({ file, delimiter, maxRecordBytes, line: first }: Scanner
 };
 
 type Scanned = { to: number; next: number; cells: number };
+
+type Noting = {
+  header: readonly string[];
+  widths: ReturnType<typeof createWidths>;
+  damaged(): DamagedRow;
+};
