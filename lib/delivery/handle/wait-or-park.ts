@@ -153,8 +153,10 @@ const isPatient = (delivery: Delivery, { maxWaitMs }: Limits): boolean =>
 
 const isOld = (delivery: Delivery): boolean => ageMs(delivery) >= maxAgeMs;
 
-const longWait = (delivery: Delivery): string =>
-  `The message waited for ${Math.round(waitedMs(delivery) / 3_600_000)} h.`;
+const longWait = (delivery: Delivery): string => `The message waited for ${waitedText(waitedMs(delivery))}.`;
+
+const waitedText = (ms: number): string =>
+  ms < 3_600_000 ? `${Math.ceil(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
 
 /** What a waiting message would have done by itself now needs a person. A remedy that only says to wait is no more one. */
 const insteadOfWaiting = (failure: Failure, why: string): Failure => {

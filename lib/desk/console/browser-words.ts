@@ -32,3 +32,10 @@ export const inBrowserWords = (sentence: string): string => {
     )
     .replace(/--([a-z-]+)/g, (match, name: string) => fields[name] ?? match);
 };
+
+/** A remedy of a letter, without what is typed in a terminal: the console has a button for it. */
+export const withoutCommands = (sentence: string): string =>
+  sentence
+    .replace(/ \(`sis-relay [^`]*`(?:, `sis-relay [^`]*`)*\)/g, '')
+    .replace(/: `sis-relay [^`]*`/g, '')
+    .replace(/; `sis-relay [^`]*`[^.;]*/g, '');

@@ -18,7 +18,7 @@ export const wake = async (operator: Operator, given: Waking): Promise<Woken> =>
       operator.show('Plan', wakePlanView(plan), { plan });
       if (given.dryRun || plan.messages === 0 || signal.aborted) return false;
       const answer = await operator.ask({
-        hint: 'The functions handle them now. A message whose cause remains waits again.',
+        hint: 'The functions will handle them at once. A message whose cause remains waits again.',
         act: `Wake ${countOf(plan.messages, 'message')}`,
       });
       return answer !== undefined;

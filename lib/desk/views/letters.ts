@@ -5,6 +5,7 @@ import {
   letterUseOf,
   needsDecision,
   replayedOften,
+  type UndecidedKind,
 } from '../../message/failure-kinds.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { shownIds } from '../../runtime/privacy/shown-ids.ts';
@@ -46,9 +47,13 @@ export const subjectOf = ({
   return [byPlatform, ...bySis].join(' ');
 };
 
-/** The text that distinguishes a cause: the platform's words, if there are any. */
-export const causeText = ({ error, words }: Pick<PlannedGroup, 'error' | 'words'>): string =>
-  plain(words[0] === undefined ? error : `${/^\d{3}(?= )/.exec(error)?.[0] ?? ''} ${words[0]}`.trim());
+/** The text that distinguishes a cause: the platform's words, if there are any. Of an unknown name, they are the name, masked. */
+export const causeText = ({ kind, error, words }: Pick<PlannedGroup, 'kind' | 'error' | 'words'>): string =>
+  plain(
+    words[0] === undefined || kind === 'unknown-id'
+      ? error
+      : `${/^\d{3}(?= )/.exec(error)?.[0] ?? ''} ${words[0]}`.trim(),
+  );
 
 /** The failure's message is longer than `error`; an unreadable message must be reported, too. */
 const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
@@ -178,11 +183,35 @@ export const about: Columns<Parameters<typeof subjectOf>[0]> = {
 export const causeColumns = {
   Cause: ({ cause }) => ({ text: cause, code: true }),
   'What failed': (group) => ({ text: causeText(group), isWhole: true }),
-} satisfies Columns<Pick<PlannedGroup, 'cause' | 'error' | 'words'>>;
+} satisfies Columns<Pick<PlannedGroup, 'cause' | 'kind' | 'error' | 'words'>>;
 
 /** One row per cause. */
 export const groupTable = (caption: string, groups: readonly PlannedGroup[], empty = ''): Block =>
   table(caption, groups, { Letters: ({ letters }) => letters, ...origin, ...causeColumns }, { empty });
+
+/** What is masked may be what a person must look for. `which`: a filter. */
+export const revealCommand = (which: string): string =>
+  `letters verify ${which}--reveal --reason "a look at the platform"`;
+
+/** No look of a command tells whether something newer was done: a person compares, then sends or discards all. */
+export const outdatedCommands = (these: string): View => [
+  { lead: 'To see what to compare with the platform', command: revealCommand(`${these} `) },
+  { lead: 'If nothing newer is there, to send them', command: `letters replay ${these} --include-uncertain` },
+  { lead: 'If something newer is there', command: `letters discard ${these} --reason <why>` },
+];
+
+/** A name that the crosswalk lacks stays unknown, however often its letter is sent. */
+const crosswalkSteps = (error: string): View => {
+  const [, field = ''] = /^The crosswalk does not know this data\.(\w+)/.exec(error) ?? [];
+  const option = { orgUnitCode: '--code', userName: '--user-name', orgDefinedId: '--org-defined-id' }[field];
+  if (option === undefined) return [];
+  return [
+    error.includes('never filled')
+      ? { lead: 'First, to fill the crosswalk', command: 'crosswalk fill' }
+      : { lead: 'First, to look the name up', command: `crosswalk show ${option} <name>` },
+    { links: [{ text: 'Look the name up', to: '/crosswalk' }] },
+  ];
+};
 
 type Acted = { kind: string; error: string; letters?: number };
 
@@ -233,8 +262,10 @@ export const firstAction = (
   const count = countOf(letters, 'letter');
   if (needsDecision(kind))
     return [
-      kind === 'uncertain' && { lead: 'To look on the platform', command: `letters verify ${these}` },
-      { links: [{ text: 'Look, then decide', to: href('/uncertain', which) }] },
+      ...(kind === 'uncertain'
+        ? [{ lead: 'To look on the platform', command: `letters verify ${these}` }]
+        : outdatedCommands(these)),
+      { links: [{ text: decideTexts[kind], to: href('/uncertain', which) }] },
     ];
   if (letterUseOf(kind) === 'none') return [];
   const replay: Form = {
@@ -258,7 +289,14 @@ export const firstAction = (
       { links: [edited, discardLink(` ${count}`, which)] },
     ];
   }
-  return [{ lead: 'To send again', command: `letters replay ${these}` }, replay];
+  const steps = kind === 'unknown-id' ? crosswalkSteps(error) : [];
+  const lead = steps.length === 0 ? 'To send again' : 'Once the name is known';
+  return [...steps, { lead, command: `letters replay ${these}` }, replay];
+};
+
+export const decideTexts: Record<UndecidedKind, string> = {
+  uncertain: 'Look, then decide',
+  outdated: 'Compare, then decide',
 };
 
 const editLink = (count: string, which: { cause: string } | { id: string }): Link => ({
@@ -329,8 +367,8 @@ export const letterColumns: Columns<LetterFacts> = {
   ...origin,
   ...about,
   Replays: ({ replays }) => (replays >= replayedOften ? `${replays}!` : replays),
-  'What failed': ({ error, words }) => ({
-    text: causeText({ error, words: words === undefined ? [] : [words] }),
+  'What failed': ({ kind, error, words }) => ({
+    text: causeText({ kind, error, words: words === undefined ? [] : [words] }),
     isApart: true,
   }),
 };

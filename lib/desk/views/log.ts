@@ -18,8 +18,11 @@ export const aboutText = ({ command, file, secret, filter = {}, meant, did }: Au
 /** `kind rejected, cause 1f2e3d4c 5a6b7c8d`. */
 const filterText = (filter: object): string =>
   Object.entries(filter)
-    .map(([name, value]) => `${wordsOf(name)} ${valueText(name, value)}`)
+    .map(([name, value]) => (name === 'id' ? idsText(value) : `${wordsOf(name)} ${valueText(name, value)}`))
     .join(', ');
+
+const idsText = (ids: unknown): string =>
+  Array.isArray(ids) && ids.length > 1 ? countOf(ids.length, 'letter') : `id ${String(ids).slice(0, 8)}`;
 
 /** `sent 2, came back 1`. */
 export const countsText = ({ counts, endedAt }: AuditedCommand): string => {

@@ -13,7 +13,7 @@ import type { Plan, PlannedGroup } from '../messages/replay/plan.ts';
 import type { ReplayResult } from '../messages/replay/replay.ts';
 import type { Canary, CauseCounts, OutcomeCounts, ReplayCounts, RunOptions } from '../messages/replay/run.ts';
 import { countOf, durationOf, numberOf } from './format.ts';
-import { causeColumns, groupTable, matchText, origin, remarksOnLetters } from './letters.ts';
+import { causeColumns, groupTable, matchText, origin, remarksOnLetters, revealCommand } from './letters.ts';
 import { isPaused, pausedNotes } from './pause.ts';
 import { type Block, href, type Note, part, section, type Tone, table, text, type View } from './view.ts';
 
@@ -128,18 +128,20 @@ const editLinks = (groups: PlannedGroup[]): Block => ({
     })),
 });
 
-type Decision = { why: string; todo: string; look(cause: string): string };
+type Decision = { why: string; todo: string; look(cause: string): string; lead: string };
 
 const decisions: Record<UndecidedKind, Decision> = {
   uncertain: {
     why: 'It is not known whether the uncertain messages were done, and doing them twice does harm. Check each on the platform.',
     todo: 'Discard those that were done; a replay that includes uncertain letters sends those that were not.',
     look: (cause) => `letters verify --cause ${cause}`,
+    lead: 'Once those that were done are discarded',
   },
   outdated: {
     why: 'Something newer may have been done after the outdated messages. Check each on the platform.',
     todo: 'Discard those that something newer has replaced; a replay that includes uncertain letters sends the others.',
-    look: (cause) => `letters list --cause ${cause}`,
+    look: (cause) => revealCommand(`--cause ${cause} `),
+    lead: 'Once those that something newer has replaced are discarded',
   },
 };
 
@@ -147,7 +149,7 @@ const decisions: Record<UndecidedKind, Decision> = {
 const decisionNotes = (uncertain: PlannedGroup[]): View =>
   undecidedKinds.flatMap((kind): View => {
     const groups = uncertain.filter((group) => group.kind === kind);
-    const { why, todo, look } = decisions[kind];
+    const { why, todo, look, lead } = decisions[kind];
     if (groups.length === 0) return [];
     return [
       { tone: 'plain', text: why },
@@ -156,7 +158,7 @@ const decisionNotes = (uncertain: PlannedGroup[]): View =>
         ({ cause }): View => [
           { lead: 'To look', command: look(cause) },
           {
-            lead: 'Once those that were done are discarded',
+            lead,
             command: `letters replay --cause ${cause} --include-uncertain`,
           },
         ],
@@ -345,6 +347,12 @@ const unlucky: [title: string, count: (cause: CauseCounts) => number][] = [
   ['Not tried', ({ setAside, notTried }) => setAside + notTried],
 ];
 
+/** What went through needs nobody. */
+const unluckyFirst = (one: CauseCounts, other: CauseCounts): number => unluckyIn(other) - unluckyIn(one);
+
+const unluckyIn = (cause: CauseCounts): number =>
+  unlucky.reduce((total, [, count]) => total + count(cause), 0);
+
 type Shown = Pick<ReplayResult, 'counts' | 'ended' | 'stoppedBecause' | 'backLater'>;
 
 /**
@@ -358,7 +366,7 @@ export const resultView = ({ counts, ended, ...more }: Shown, again?: string): V
   return [
     endNote({ counts, ...more }),
     difference !== '' && text(difference),
-    table('The outcome of each cause', byCause, {
+    table('The outcome of each cause', byCause.toSorted(unluckyFirst), {
       Sent: ({ sent }) => sent,
       Through: ({ through }) => through,
       ...Object.fromEntries(unlucky.filter(([, count]) => byCause.some((cause) => count(cause) > 0))),

@@ -23,14 +23,16 @@ import { ageOf, countOf, numberOf, partOf } from './format.ts';
 import {
   adviceOf,
   causeText,
+  decideTexts,
   firstAction,
   kindTone,
   otherLinks,
+  outdatedCommands,
   queueNotes,
   remarksOnLetters,
+  revealCommand,
 } from './letters.ts';
 import { isPaused, pausedNotes, resumeForm } from './pause.ts';
-import { revealCommand } from './verify.ts';
 import {
   type Block,
   type Cell,
@@ -57,7 +59,10 @@ export type OptionStatus = OptionFacts & {
 };
 
 /** The known state of the connection to the platform, without its problems. */
-export const connectionNotes = (report: ConnectionReport | undefined): View =>
+export const connectionNotes = (
+  report: ConnectionReport | undefined,
+  waiting: readonly WaitingGroup[] = [],
+): View =>
   report === undefined
     ? [
         {
@@ -65,9 +70,12 @@ export const connectionNotes = (report: ConnectionReport | undefined): View =>
           text: 'The platform was not asked, because its address is not known: PLATFORM_URL is not set.',
         },
       ]
-    : [...healthNotes(report), ...concernNotes(report)];
+    : [...healthNotes(report, waiting), ...concernNotes(report)];
 
-const healthNotes = (report: ConnectionReport): [platform: Note, credential: Note, versions: Note] => {
+const healthNotes = (
+  report: ConnectionReport,
+  waiting: readonly WaitingGroup[],
+): [platform: Note, credential: Note, versions: Note] => {
   const { reachable, platform, versions } = report;
   const known = versions.map(({ component, version }) => `${component} ${version}`).join(', ');
   return [
@@ -75,7 +83,7 @@ const healthNotes = (report: ConnectionReport): [platform: Note, credential: Not
       tone: reachable ? 'good' : 'bad',
       text: `From this machine, the platform ${reachable ? 'answers' : 'does not answer'}: ${platform}`,
     },
-    credentialNote(report),
+    credentialNote(report, waiting),
     {
       tone: versions.every(({ supported }) => supported !== false) ? 'good' : 'bad',
       text: `Versions in use: ${known}`,
@@ -84,7 +92,7 @@ const healthNotes = (report: ConnectionReport): [platform: Note, credential: Not
 };
 
 /** Reading proves nothing about changes: some platforms accept a key for GET that they refuse for a change. */
-const credentialNote = (report: ConnectionReport): Note => {
+const credentialNote = (report: ConnectionReport, waiting: readonly WaitingGroup[]): Note => {
   const { credentialAccepted, isCredentialForbidden, changes } = report;
   const note = (tone: Tone, text: string): Note => ({ tone, text });
   if (credentialAccepted === false) return note('bad', 'It refuses the service’s credential');
@@ -105,9 +113,23 @@ const credentialNote = (report: ConnectionReport): Note => {
       'unknown',
       `It accepts the service’s credential for reading. For changes, it refused the one that the secret held until ${minuteOf(changes.last)}; the new one was not tried yet`,
     );
+  const refusedMs = refusedMsAmong(waiting);
+  if (refusedMs !== undefined)
+    return note(
+      'unknown',
+      `It accepts the service’s credential now, and refused it to the functions ${ageOf(refusedMs)} ago; what waits has not tried it since`,
+    );
   if (changes?.refused === 'no')
     return note('good', 'It accepts the service’s credential, and has not refused it for a change lately');
   return note('unknown', 'It accepts the service’s credential for reading. For changes, this is not known');
+};
+
+/** When messages that wait were last refused the service's own credential. */
+const refusedMsAmong = (waiting: readonly WaitingGroup[]): number | undefined => {
+  const refused = waiting.flatMap(({ bySecret = [], mendedMs }) =>
+    mendedMs === undefined ? bySecret.filter(({ secret }) => secret.endsWith('/service')) : [],
+  );
+  return refused.length === 0 ? undefined : Math.max(...refused.map(({ lastMs }) => lastMs));
 };
 
 const concernNotes = ({
@@ -214,7 +236,7 @@ const paceView = ({ window, calls, sinceMs }: PaceStatus): View => {
     table('Calls to the platform', rows, {
       [`Calls since ${hourOf(sinceMs)}`]: ({ name }) => name,
       All: ({ each }) => sumOf(each, 'calls'),
-      Refused: ({ each }) => ({ count: sumOf(each, 'refused'), of: sumOf(each, 'calls') }),
+      'Throttled (429)': ({ each }) => ({ count: sumOf(each, 'refused'), of: sumOf(each, 'calls') }),
     }),
   ];
 };
@@ -302,7 +324,7 @@ const figuresOf = ({ waiting, letters, pace }: Status<OptionStatus>, done: numbe
       ...(done === undefined && { note: 'not known' }),
     },
     {
-      label: 'Refused calls',
+      label: 'Throttled (429)',
       value: pace.calls === undefined ? '–' : numberOf(refused),
       note: pace.calls === undefined ? 'not known' : `of ${numberOf(asked)} in ${ageOf(sinceMs)}`,
     },
@@ -313,8 +335,8 @@ const figuresOf = ({ waiting, letters, pace }: Status<OptionStatus>, done: numbe
 };
 
 /** What is fine, in one line, and what is not known. */
-const healthOf = ({ connection, queues, paused, deployed }: Status<OptionStatus>): Note => {
-  const notes = connectionNotes(connection).flatMap((each) =>
+const healthOf = ({ connection, waiting, queues, paused, deployed }: Status<OptionStatus>): Note => {
+  const notes = connectionNotes(connection, waiting).flatMap((each) =>
     each && 'tone' in each && 'text' in each ? [each as Note] : [],
   );
   const tones: Tone[] = [
@@ -340,7 +362,7 @@ const sectionsOf = (status: Status<OptionStatus>): Block[] => {
   return [
     section(
       'Platform',
-      ...connectionNotes(connection),
+      ...connectionNotes(connection, waiting),
       connection && reachNote(status.reach),
       connection?.scopes && text(`Scopes asked for: ${connection.scopes.join(' ')}`),
     ),
@@ -393,10 +415,14 @@ const versionRemedies = {
 const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): View => {
   const { connection, deployed, paused = [], waiting } = status;
   const { groups } = letters;
-  const causes = groups.filter(({ kind }) => !needsDecision(kind));
+  // Larger ones first, and what heals by itself last.
+  const causes = groups
+    .filter(({ kind }) => !needsDecision(kind))
+    .toSorted((one, other) => Number(healsByItself(one.kind)) - Number(healsByItself(other.kind)));
   const all: View = [
     ...(deployed === undefined || deployed.is === 'same' ? [] : [stepOf(versionView(deployed), 'now')]),
     ...blockedView(waiting, connectionProblems(status)),
+    ...wakeAllView(waiting),
     ...awayView(status),
     ...unansweredView(status),
     ...paused.map((each) => stepOf(pausedNotes(each), 'now')),
@@ -416,7 +442,7 @@ const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): Vi
     ...(letters.unread === undefined ? [] : [letters.unread]),
     ...unrecordedText(status),
   ];
-  if (unknown.length === 0 && connection && credentialNote(connection).tone === 'good')
+  if (unknown.length === 0 && connection && credentialNote(connection, waiting).tone === 'good')
     return [{ tone: 'good', text: 'Nothing. All is well.' }];
   const why = unknown.length > 0 ? unknown.join(' ') : 'See “Platform”.';
   return [{ tone: 'unknown', text: `Nothing, as far as is known. ${why}` }];
@@ -489,8 +515,8 @@ const otherCausesView = (groups: readonly Group[]): View => {
 
 const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { letters }) => sum + letters, 0);
 
-const lookLink = (kind: string): Block => ({
-  links: [{ text: 'Look, then decide', to: href('/uncertain', { kind }) }],
+const lookLink = (kind: UndecidedKind): Block => ({
+  links: [{ text: decideTexts[kind], to: href('/uncertain', { kind }) }],
 });
 
 /** What can be looked up, and what cannot. */
@@ -510,7 +536,7 @@ const undecidedNotes: Record<UndecidedKind, { text: string; note(need: string): 
       to: '/uncertain',
       text: `${need}: something newer may have been done since (outdated)`,
     }),
-    commands: [{ lead: 'To compare with what the platform holds', command: 'letters list --kind outdated' }],
+    commands: outdatedCommands('--kind outdated'),
   },
 };
 
@@ -705,6 +731,38 @@ const wakeStep = (groups: readonly WaitingGroup[], lead?: string): View => {
   ];
 };
 
+/** What still waits for its cause waits again: one step for all of it does no harm. */
+const wakeAllView = (waiting: readonly WaitingGroup[]): View => {
+  const groups = waiting.filter((group) => needsPerson(group.kind) && canBeWoken(group));
+  // Those with one remedy are one step already, and so are those that one wake of a function takes.
+  const steps = [...Map.groupBy(groups, ({ remedy }) => remedy).values()].map(wakeCommand);
+  if (new Set(steps).size < severalCauses) return [];
+  const kinds = [...new Set(groups.map(({ kind }) => kind))];
+  const count = countOf(
+    groups.reduce((sum, { messages }) => sum + messages, 0),
+    'message',
+  );
+  const text = `Once the causes above are gone: wake all ${count} at once. What still waits for its cause waits again.`;
+  return [
+    stepOf(
+      [
+        { tone: 'todo', text },
+        { lead: 'To wake all', command: `waiting wake --kind ${kinds.join(',')}` },
+        {
+          action: '/wake',
+          hidden: { kind: kinds },
+          buttons: [{ text: `Wake all ${count}`, short: 'Wake all' }],
+        },
+      ],
+      'note',
+      {
+        title: 'Once their causes are gone',
+        text: `Wake all ${count} at once: what still waits for its cause waits again.`,
+      },
+    ),
+  ];
+};
+
 /** `3 messages of grade-push wait for it (credentials), the oldest for 20 min; last tried 2 min ago`. */
 const blockedText = (groups: readonly WaitingGroup[]): string => {
   const messages = groups.reduce((sum, group) => sum + group.messages, 0);
@@ -793,11 +851,13 @@ const isForConsole = (block: View[number]): boolean => !(block && 'command' in b
 
 /** Whom letters harm, as far as they name it: `200 users in org unit 2001, grade object 5001`. */
 const harmText = (groups: readonly Group[]): string =>
-  [...new Set(groups.map(({ about }) => about))]
-    .filter(Boolean)
-    .map((about) => {
+  [...Map.groupBy(groups, ({ about }) => about)]
+    .filter(([about]) => about !== '')
+    .map(([about, { length }]) => {
       const [shared = '', different] = about.replace(/^All (in|about) /, '').split('; ');
-      return different === undefined ? shared : `${different} in ${shared}`;
+      const told = different === undefined ? shared : `${different} in ${shared}`;
+      // The users of two causes may be the same, or others: their sum is not known.
+      return length === 1 || different === undefined ? told : `${numberOf(length)} causes, each ${told}`;
     })
     .join('; ');
 

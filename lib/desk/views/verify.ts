@@ -2,7 +2,7 @@ import { undecidedKinds } from '../../message/failure-kinds.ts';
 import type { LetterDetails } from '../messages/letters/show.ts';
 import type { Verified } from '../messages/verify/verify.ts';
 import { countOf, numberOf } from './format.ts';
-import { about, letterLink } from './letters.ts';
+import { about, letterLink, revealCommand } from './letters.ts';
 import { badge, type Form, list, type Note, part, section, table, text, type View } from './view.ts';
 
 type Found = Verified['letters'][number]['found'];
@@ -53,10 +53,6 @@ export const verifiedView = (
   ];
 };
 
-/** What is masked may be what a person must look for. `which`: a filter. */
-export const revealCommand = (which: string): string =>
-  `letters verify ${which}--reveal --reason "a look at the platform"`;
-
 /** What a person does about letters that no look decides. */
 const deciding = (unclear: Verified['letters'], areRevealed: boolean): View => {
   const ids = unclear.slice(0, maxNamed).map(({ id }) => id.slice(0, 8));
@@ -100,19 +96,23 @@ export const revealedView = (letters: readonly LetterDetails[], reason?: string)
       `${letter.function}, letter ${letter.id.slice(0, 8)}`,
       { tone: 'todo', text: letter.remedy },
       { document: letter.message, label: `Message of ${letter.id.slice(0, 8)}` },
-      decisionForm(letter.id, reason),
+      decisionForm(letter.id, reason, letter.kind),
     ),
   ),
 ];
 
 /** Contains the kinds: an old screen must not decide on a letter whose kind has changed since. */
-export const decisionForm = (id: string, reason = ''): Form => ({
+export const decisionForm = (id: string, reason = '', kind: string | undefined = 'uncertain'): Form => ({
   action: '/decide',
   hidden: { id, kind: undecidedKinds },
   fields: [{ reason: 'required', value: reason }],
   buttons: [
-    { text: 'Not done: send it', value: 'send' },
-    { text: 'Done: discard the letter', value: 'discard', isDestructive: true },
+    { text: kind === 'outdated' ? 'Nothing newer: send it' : 'Not done: send it', value: 'send' },
+    {
+      text: kind === 'outdated' ? 'Something newer: discard the letter' : 'Done: discard the letter',
+      value: 'discard',
+      isDestructive: true,
+    },
   ],
 });
 

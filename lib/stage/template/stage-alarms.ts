@@ -59,8 +59,8 @@ const aboutFunctions = (
   // What an error cut off is tried again: one error of a function heals by itself, and a function that cannot start has one after the other.
   ...inGroups('FunctionErrors', all, (group) => ({
     severity: 'act now',
-    text: `One of these functions fails again and again: ${listed(group)}. Its log shows the reason: settings, memory or time.`,
-    see: 'a-function-fails-or-does-not-start',
+    text: `One of these functions fails again and again: ${listed(group)}. If that began with a deployment, step back to the former version. Otherwise its log shows the reason: settings, memory or time.`,
+    see: 'a-bad-version-is-deployed',
     ...oneCountedOver(
       1,
       group.map((name) => lambdaMetric('Errors', name)),
@@ -164,8 +164,7 @@ const aboutLetters = ({ metric, queueMetric }: StageMetrics): Alarms => {
     // A wait that nobody ends is told each morning.
     LettersUndecided: {
       severity: 'today',
-      text: 'Letters have waited for more than a day until a person decides whether they are sent again.',
-      command: 'letters verify',
+      text: 'Letters have waited for more than a day until a person decides whether they are sent again. `status` has the first step of each kind: uncertain ones can be looked up, outdated ones are compared.',
       see: 'was-the-change-made-uncertain',
       ...countedAnew([metric('Decisions', { what: 'letters' })]),
     },
@@ -288,7 +287,7 @@ export const compositeAlarms = (alarms: Alarms): Record<string, CompositeAlarm> 
   },
   PartAway: {
     severity: 'act now',
-    text: 'For more than 10 minutes, a part of the platform or of AWS has not answered. Messages that need it wait, and others go on.',
+    text: 'For most of 25 minutes, a part of the platform or of AWS has not answered. Messages that need it wait, and others go on.',
     see: 'a-part-of-the-platform-or-of-aws-does-not-answer',
     anyOf: partsOf(alarms, isAway),
     ActionsSuppressor: 'Outage',

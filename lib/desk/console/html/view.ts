@@ -16,6 +16,7 @@ import type {
   View,
   Words,
 } from '../../views/view.ts';
+import { withoutCommands } from '../browser-words.ts';
 import { bar, columns } from './chart.ts';
 import { formOf, locked } from './forms.ts';
 import { type Html, html, said } from './html.ts';
@@ -105,13 +106,14 @@ const stepOf = ({ step, severity, card, next }: Step, showing: Showing): Html =>
   const [main, ...others] = actions.filter((each) => isOffered(each, showing));
   const rest = next.filter((each) => each !== remedy && !(each && isAction(each)));
   const inside = shown([...rest, ...others], { ...showing, level: 3 });
+  const isCut = card !== undefined || remedy !== undefined || String(inside) !== '';
   return html`<li class="step ${severity}"><p class="line"><span class="badge ${severity}">${severities[severity]}</span> <span class="title">${pieceOf({ text: title, ...(step.to && { to: step.to }) }, showing)}</span>${whom === '' ? '' : html` <span class="quiet">${said(whom)}</span>`}</p><div class="said">${
     what === undefined ? '' : html`<p class="what">${said(what)}</p>`
   }${remedy === undefined ? '' : html`<p class="remedy">→ ${said(sentenceOf(remedy))}</p>`}</div>${
     main === undefined
       ? ''
       : html`<div class="act main">${actionsOf([main], { ...showing, isShort: true })}</div>`
-  }<details class="more"><summary aria-label="More about: ${plain(title)}">More</summary>${inside}</details></li>`;
+  }${isCut ? html`<details class="more"><summary aria-label="More about: ${plain(title)}">More</summary>${inside}</details>` : ''}</li>`;
 };
 
 const isOffered = (action: Action, { as = 'console' }: Showing): boolean =>
@@ -165,7 +167,10 @@ const partOf = ({ title, isFirst = false, part }: Part, showing: Showing): Html 
 /** Signs for readers who do not see the colours. */
 const marks = { good: '✓', bad: '✗', unknown: '?', warn: '!', todo: '→', plain: '', quiet: '' } as const;
 
-const sentenceOf = ({ text, command }: Note): string => (command === undefined ? text : `${text}.`);
+const sentenceOf = ({ tone, text, command }: Note): string => {
+  const sentence = tone === 'todo' ? withoutCommands(text) : text;
+  return command === undefined ? sentence : `${sentence}.`;
+};
 
 const noteOf = (note: Note, showing: Showing): Html => {
   const sentence = pieceOf({ text: sentenceOf(note), ...(note.to && { to: note.to }) }, showing);
@@ -256,7 +261,8 @@ const pieceOf = (piece: Piece, { as }: Showing): Html | string => {
   if (piece === undefined) return '–';
   if (typeof piece === 'number') return piece === 0 ? '–' : numberOf(piece);
   if (typeof piece === 'string') return said(piece);
-  const { text, tone, to, code, badge } = piece;
+  const { tone, to, code, badge } = piece;
+  const text = tone === 'todo' ? withoutCommands(piece.text) : piece.text;
   if (badge && to === undefined) return html`<bdi class="badge ${tone ?? 'plain'}">${plain(text)}</bdi>`;
   const inside = code ? html`<code>${said(text)}</code>` : said(text);
   const led = to === undefined || as === 'page' ? inside : html`<a href="${to}">${inside}</a>`;

@@ -1,5 +1,6 @@
 import { type Columns, columnsOf, typed } from '../../../delivery/mapping/columns.ts';
 import { eventIn } from '../../../message/envelope.ts';
+import { needsDecision } from '../../../message/failure-kinds.ts';
 import { problemOf } from '../../../message/json.ts';
 import { maskedBody } from '../../../runtime/privacy/shown-message.ts';
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
@@ -49,7 +50,7 @@ export const addEdit = (desk: Desk): void => {
     return html`<form method="post" action="/edit" class="fields" tabindex="-1" autofocus aria-label="Edit">${hiddenFields({ ...given, function: name })}
 <p>A field that you leave empty stays as it is. Before anything is sent, you see the changes.</p>
 <fieldset><legend>Fields of ${name}</legend>${fieldsOf(columnsFor(name), state).map(fieldOf)}</fieldset>
-${reasonField(true, revealed)}${checkbox('includeUncertain', lookedText)}<button>Show the difference in ${countOf(count, 'letter')}</button>${hides ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
+${reasonField(true, revealed)}${groups.some(({ kind }) => needsDecision(kind)) ? checkbox('includeUncertain', lookedText) : ''}<button class="main">Show the difference in ${countOf(count, 'letter')}</button>${hides ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
   };
 
   const screenOf = (chosen: Chosen, form: Html | View): Html => {
@@ -186,7 +187,7 @@ const fieldsOf = (columns: Columns, { message, problems, typed = {} }: EditState
     if (found) left.delete(found[0]);
     return found?.[1];
   };
-  return [...columns].map(([path, { types, choices }]) => ({
+  const fields = [...columns].map(([path, { types, choices }]) => ({
     path,
     options: types.has('boolean') ? [...choices, 'true', 'false'] : choices,
     typed: typed[`set:${path}`],
@@ -194,6 +195,10 @@ const fieldsOf = (columns: Columns, { message, problems, typed = {} }: EditState
     now: heldBy?.(path),
     problem: problemAt(path),
   }));
+  // What failed comes first: it is what is to be corrected.
+  return fields.toSorted(
+    (one, other) => Number(other.problem !== undefined) - Number(one.problem !== undefined),
+  );
 };
 
 /** The values of a message, as text, by the names of fields. */

@@ -74,9 +74,15 @@ const contentOf = (run: Run, desk: Desk): Html => {
     progress ? html` ${progress.what} ${numberOf(progress.done)} of about ${numberOf(progress.of)}` : ''
   }</p>${progress ? html`<progress max="${Math.max(1, progress.of)}" value="${progress.done}" aria-label="${progress.what}"></progress>` : ''}
 ${problem === undefined ? '' : html`<p class="problem" role="alert">${said(problem)}</p>`}
-${question ? questionOf(id, question) : ''}${[...parts].toReversed().map(([title, part]) => html`<section><h2>${title}</h2>${htmlOf(desk, part, 3)}</section>`)}
+${question ? questionOf(id, question) : ''}${[...parts].toReversed().map(([title, part]) => partOf(desk, { title, part, isPast: ended !== undefined && title === 'Plan' && parts.has('Result') }))}
 ${ended ? html`<p>${again === undefined ? '' : html`<a href="${again}">Plan again</a> · `}<a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
 };
+
+/** What was planned says what will be done: once it is done, it is folded. */
+const partOf = (desk: Desk, { title, part, isPast }: { title: string; part: View; isPast: boolean }): Html =>
+  isPast
+    ? html`<details class="panel"><summary>The plan, as it was before</summary>${htmlOf(desk, part, 3)}</details>`
+    : html`<section><h2>${title}</h2>${htmlOf(desk, part, 3)}</section>`;
 
 const questionOf = (
   run: string,

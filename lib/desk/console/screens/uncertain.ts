@@ -5,7 +5,7 @@ import { verify } from '../../verbs/verify.ts';
 import { countOf } from '../../views/format.ts';
 import { about, groupTable, letterLink, origin } from '../../views/letters.ts';
 import { maxRevealed, revealedView, revealForm } from '../../views/verify.ts';
-import { href, table, text, type View } from '../../views/view.ts';
+import { type Form, href, table, text, type View } from '../../views/view.ts';
 import {
   addScreen,
   addVerb,
@@ -41,20 +41,14 @@ export const addUncertain = (desk: Desk): void => {
     if (letters.length === 0) return [{ tone: 'good', text: 'There is nothing to decide.' }];
     const paged = pageOf(letters, query.get('page'), perPage);
     const ids = letters.map(({ message }) => message);
+    const uncertain = letters.filter(({ kind }) => kind === 'uncertain').length;
+    const outdated = letters.length - uncertain;
     const look: View = [
-      text(
-        `${countOf(letters.length, 'letter needs', 'letters need')} the decision of a person. It is not known whether the uncertain ones were done, and doing them twice does harm. Something newer may have been done after the outdated ones.`,
-      ),
-      {
-        action: '/uncertain',
-        hidden: given,
-        isHarmless: true,
-        isMain: true,
-        buttons: [{ text: `Look for ${countOf(letters.length, 'letter')} on the platform` }],
-      },
-      {
-        tone: 'quiet',
-        text: 'This changes nothing. What was found can then be discarded, and what was not found sent, all at once. Outdated letters cannot be looked up: compare them with what the platform holds.',
+      text(`${countOf(letters.length, 'letter needs', 'letters need')} the decision of a person.`),
+      ...(uncertain === 0 ? [] : lookView(uncertain, given)),
+      outdated > 0 && {
+        tone: 'todo',
+        text: `After ${countOf(outdated, 'outdated letter')}, something newer may have been done. Compare what each was to do with what the platform holds, then send or discard them below.`,
       },
       groupTable('What needs a decision', groups),
     ];
@@ -74,14 +68,16 @@ export const addUncertain = (desk: Desk): void => {
     const kinds = hiddenFields({ ...given, kind: given.kind ?? undecidedKinds });
     const decide = desk.readOnly
       ? htmlOf(desk, [rows])
-      : html`<form method="post" action="/decide" data-selection>${kinds}${offered(desk, '/decide', decisions(letters.length))}
+      : html`<form method="post" action="/decide" data-selection>${kinds}${offered(desk, '/decide', decisions({ uncertain, outdated }))}
 ${htmlOf(desk, [rows])}</form>`;
     return html`${htmlOf(desk, look)}${decide}${htmlOf(desk, [...turning, revealForm(ids)])}`;
   });
 
   addVerb(desk, '/uncertain', async (form) => {
     const { letters, given } = await undecidedAmong(form);
-    const id = letters.map(({ message }) => message);
+    // No look tells of the outdated ones whether something newer was done.
+    const id = letters.filter(({ kind }) => kind === 'uncertain').map(({ message }) => message);
+    if (id.length === 0) throw new UsageError('None of these letters can be looked up.');
     const may = desk.readOnly ? { discardFound: false, replayAbsent: false } : {};
     const options = { name: desk.name, filter: { id }, ...may };
     return runs.begin(
@@ -124,6 +120,35 @@ const idsOnly = (form: URLSearchParams): URLSearchParams => {
   ]);
 };
 
-const decisions = (count: number): Html =>
-  html`<fieldset class="actions"><legend>Decide, once you have looked</legend>${whichOf(count)}${reasonField(true)}
-<button name="decision" value="send">They were not done: send <span data-chosen></span></button> <button name="decision" value="discard" class="danger">They were done: discard <span data-chosen></span></button></fieldset>`;
+const lookView = (letters: number, given: Form['hidden']): View => [
+  text('It is not known whether the uncertain ones were done, and doing them twice does harm.'),
+  {
+    action: '/uncertain',
+    hidden: given ?? {},
+    isHarmless: true,
+    isMain: true,
+    buttons: [{ text: `Look for ${countOf(letters, 'letter')} on the platform` }],
+  },
+  {
+    tone: 'quiet',
+    text: 'This changes nothing. What was found can then be discarded, and what was not found sent, all at once.',
+  },
+];
+
+/** What each decision says of the letters. */
+const decisionTexts = ({ uncertain, outdated }: Undecided): { send: string; discard: string } => {
+  if (outdated === 0) return { send: 'They were not done', discard: 'They were done' };
+  if (uncertain === 0) return { send: 'Nothing newer is there', discard: 'Something newer is there' };
+  return {
+    send: 'They were not done, and nothing newer is there',
+    discard: 'They were done, or something newer is there',
+  };
+};
+
+type Undecided = { uncertain: number; outdated: number };
+
+const decisions = (count: Undecided): Html => {
+  const { send, discard } = decisionTexts(count);
+  return html`<fieldset class="actions"><legend>Decide, once you have looked</legend>${whichOf(count.uncertain + count.outdated)}${reasonField(true)}
+<button name="decision" value="send">${send}: send <span data-chosen></span></button> <button name="decision" value="discard" class="danger">${discard}: discard <span data-chosen></span></button></fieldset>`;
+};

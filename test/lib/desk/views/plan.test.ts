@@ -66,8 +66,8 @@ test('what needs a decision says what sends it and nothing else, and what is not
   expect(lines.filter((line) => line.includes('sis-relay '))).toEqual([
     'To look: sis-relay letters verify --cause 0a1b2c3d',
     'Once those that were done are discarded: sis-relay letters replay --cause 0a1b2c3d --include-uncertain',
-    'To look: sis-relay letters list --cause 9f8e7d6c',
-    'Once those that were done are discarded: sis-relay letters replay --cause 9f8e7d6c --include-uncertain',
+    'To look: sis-relay letters verify --cause 9f8e7d6c --reveal --reason "a look at the platform"',
+    'Once those that something newer has replaced are discarded: sis-relay letters replay --cause 9f8e7d6c --include-uncertain',
     'sis-relay letters list --kind unknown-source',
   ]);
   const html = String(shown(planView(plan({ uncertain, unknownSource: 7 }), undefined)));
@@ -100,6 +100,29 @@ test('a body without fields is corrected in an editor, which opens one letter', 
   expect(first('data.roleId: is missing', 2)).toMatchObject({
     command: 'letters edit --cause 0a1b2c3d --set data.roleId=<value> --reason <why>',
   });
+});
+
+test('a name that the crosswalk lacks is looked up before its letters are sent', () => {
+  const steps = (sources: string) =>
+    firstAction(
+      { kind: 'unknown-id', error: `The crosswalk does not know this data.orgUnitCode. It has ${sources}` },
+      { cause: '0a1b2c3d' },
+    );
+  expect(steps('names (never filled)')[0]).toMatchObject({ command: 'crosswalk fill' });
+  expect(steps('names (last filled today)')[0]).toMatchObject({ command: 'crosswalk show --code <name>' });
+  const [first] = steps('names').filter((each) => each && ('links' in each || 'action' in each));
+  expect(first).toMatchObject({ links: [{ to: '/crosswalk' }] });
+});
+
+test('what is outdated is compared, then sent or discarded', () => {
+  const commands = firstAction({ kind: 'outdated', error: '' }, { cause: '0a1b2c3d' }).flatMap((each) =>
+    each && 'command' in each ? each.command : [],
+  );
+  expect(commands).toEqual([
+    'letters verify --cause 0a1b2c3d --reveal --reason "a look at the platform"',
+    'letters replay --cause 0a1b2c3d --include-uncertain',
+    'letters discard --cause 0a1b2c3d --reason <why>',
+  ]);
 });
 
 test('what all letters lack may be set in all of them', () => {
@@ -213,6 +236,25 @@ test('a result tells what there is to tell, with the number of letters', () => {
     },
     { tone: 'plain', text: '1 letter becomes visible again by itself when its lease ends' },
   ]);
+});
+
+test('a result begins with the causes of which something did not go through', () => {
+  const cause = {
+    cause: 'a',
+    function: 'grade-push',
+    kind: 'rejected',
+    error: 'x',
+    words: [],
+    sent: 9,
+    through: 9,
+  };
+  const well = { ...cause, cameBack: 0, waits: 0, unknown: 0, setAside: 0, notTried: 0 };
+  const byCause = [
+    well,
+    { ...well, cause: 'b', sent: 1, through: 0, cameBack: 1 },
+  ] as ReplayCounts['byCause'];
+  const told = JSON.stringify(resultView({ ended: 'done', counts: { ...counts, byCause } }));
+  expect(told.indexOf('"text":"b"')).toBeLessThan(told.indexOf('"text":"a"'));
 });
 
 test('a run at work tells its outcomes, and how long the rest takes', () => {

@@ -306,6 +306,40 @@ test('smaller causes are not told, but counted', () => {
   ]);
 });
 
+test('all that waits for a person can be woken in one step', () => {
+  const [one, other] = [
+    waitsOf({ kind: 'credentials', remedy: 'a' }),
+    waitsOf({ kind: 'aws-refused', remedy: 'b' }),
+  ];
+  expect(firstOf([], { waiting: [one] }).join('\n')).not.toContain('To wake all');
+  expect(firstOf([], { waiting: [one, other] }).at(-1)).toBe(
+    'To wake all: sis-relay waiting wake --kind credentials,aws-refused',
+  );
+});
+
+test('what heals by itself comes after what needs a person, though it is larger', () => {
+  const told = firstOf([groupOf('throttled', 90), groupOf('rejected', 2), groupOf('defect', 1)]);
+  const kinds = told.flatMap((line) => /letters? of grade-push \((\S+)\)/.exec(line)?.[1] ?? []);
+  expect(kinds).toEqual(['rejected', 'defect', 'throttled']);
+});
+
+test('the users of two causes are not one number', () => {
+  const about = 'All in org unit 2001; 12 users';
+  const causes = ['a', 'b'].map((cause) => groupOf('uncertain', 12, { cause, about }));
+  const [steps] = statusView(statusWith(causes, {}));
+  expect(JSON.stringify(steps)).toContain('"whom":"2 causes, each 12 users in org unit 2001"');
+});
+
+test('a credential is not said to be accepted without more while messages wait as it was refused', () => {
+  const secret = 'sis-relay/prod/service';
+  const refused = waitsOf({ kind: 'credentials', error: 'refused', lastMs: minutesAgo(1) });
+  const [, note] = connectionNotes(report({}), [{ ...refused, bySecret: [{ ...refused, secret }] }]);
+  expect(note).toMatchObject({
+    tone: 'unknown',
+    text: expect.stringContaining('refused it to the functions 1 min ago'),
+  });
+});
+
 test('one replay of all causes is offered before them, with what it leaves to people', () => {
   const [rejected, uncertain] = [groupOf('rejected', 3), groupOf('uncertain', 2)];
   const cause = ['✗ 3 letters of grade-push (rejected), the newest 3 min old: It failed', '→ Mend it.'];
@@ -322,10 +356,12 @@ test('one replay of all causes is offered before them, with what it leaves to pe
   const others = [groupOf('missing-scope', 4), groupOf('unknown-source', 1)];
   // No replay sends what its function refuses, and no look at the platform tells what is outdated.
   const left = [groupOf('invalid', 6), groupOf('outdated', 5)];
-  expect(firstOf([rejected, uncertain, ...others, ...left]).slice(0, 9)).toEqual([
+  expect(firstOf([rejected, uncertain, ...others, ...left]).slice(0, 11)).toEqual([
     ...decide,
     '✗ 5 letters need your decision: something newer may have been done since (outdated)',
-    'To compare with what the platform holds: sis-relay letters list --kind outdated',
+    'To see what to compare with the platform: sis-relay letters verify --kind outdated --reveal --reason "a look at the platform"',
+    'If nothing newer is there, to send them: sis-relay letters replay --kind outdated --include-uncertain',
+    'If something newer is there: sis-relay letters discard --kind outdated --reason <why>',
     '→ The quickest way, once the causes below are gone: one replay of 7 letters with 2 causes. Each cause is tried with a few letters first. It leaves 2 uncertain, 1 unknown-source, 6 invalid, 5 outdated to you.',
     'To replay all causes: sis-relay letters replay',
     ...cause,

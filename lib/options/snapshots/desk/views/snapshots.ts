@@ -430,9 +430,11 @@ const nextOf = ({ id, state, of, counts, removals }: SnapshotRecord): View => {
   if (state === 'comparing' || state === 'sending')
     return [{ lead: 'Next', command: `snapshots show ${id}` }];
   if (state !== 'waiting-for-approval') return [];
+  const [approve, reject] = [`snapshots approve ${id}`, `snapshots reject ${id} --reason "…"`];
+  const [first, second] = isMassRemoval(removals) ? [reject, approve] : [approve, reject];
   return [
-    { lead: 'Next', command: `snapshots approve ${id}` },
-    { lead: '  or', command: `snapshots reject ${id} --reason "…"` },
+    { lead: 'Next', command: first },
+    { lead: '  or', command: second },
     {
       action: '/snapshot-decision',
       hidden: { id },
@@ -442,6 +444,9 @@ const nextOf = ({ id, state, of, counts, removals }: SnapshotRecord): View => {
     },
   ];
 };
+
+const isMassRemoval = (removals: SnapshotRecord['removals']): boolean =>
+  removals !== undefined && removals.share > removals.limit;
 
 /** Of a mass removal, the rejection comes first: it can be put right by another export, and a removal may not. */
 const decisionButtons = ({
@@ -455,6 +460,5 @@ const decisionButtons = ({
     value: 'approved',
     ...(removed > 0 && { isDestructive: true }),
   };
-  const isMass = removals !== undefined && removals.share > removals.limit;
-  return isMass ? [reject, approve] : [approve, reject];
+  return isMassRemoval(removals) ? [reject, approve] : [approve, reject];
 };

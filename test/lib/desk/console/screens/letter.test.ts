@@ -60,7 +60,7 @@ test('what was discarded is listed with who did it, why, and how many letters it
   const [done = '', archived = ''] = text.split('<h2>Discarded letters</h2>');
   const rowsOf = (text: string): string =>
     (text.split('<tbody>')[1] ?? '').replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
-  expect(rowsOf(done)).toMatch(/ letters discard id \S+ on paper discarded 2 [0-9a-f]{8} /);
+  expect(rowsOf(done)).toMatch(/ letters discard 2 letters on paper discarded 2 [0-9a-f]{8} /);
   expect(rowsOf(archived)).toMatch(/ jane on paper 2 s3:\S+\/discarded\/\S+ Restore /);
   await ours.close();
 });
