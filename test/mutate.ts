@@ -22,7 +22,10 @@ const seenByLedger = {
 const groups: Record<string, { change: string[]; tests: string[]; slow?: string[] }> = {
   'fate, failure': {
     change: ['lib/message/failure.ts', 'lib/message/failure-kinds.ts', 'lib/platform/client/failure-of.ts'],
-    tests: ['test/lib/message/failure-kinds.test.ts', 'test/lib/platform/client/failure-of.test.ts'],
+    tests: [
+      ...['failure', 'failure-kinds', 'network-errors'].map((name) => `test/lib/message/${name}.test.ts`),
+      'test/lib/platform/client/failure-of.test.ts',
+    ],
   },
   message: { change: ['lib/message/message.ts'], tests: ['test/lib/message/message.test.ts'] },
   'dead-letter': {

@@ -5,6 +5,7 @@ import { ownText, safe } from '../../../lib/message/safe-text.ts';
 import { failureOf } from '../../../lib/platform/client/failure-of.ts';
 import { PlatformError } from '../../../lib/platform/client/platform-error.ts';
 import { getWhoAmI } from '../../../lib/platform/resources/users.ts';
+import { operations } from '../platform/servers.ts';
 
 const failed = (code: string) =>
   failureOf(
@@ -55,4 +56,16 @@ test.each([
     `GET /users/whoami: ${what} (${code})`,
     failureKinds.unavailable.remedy,
   ]);
+});
+
+test('a call that may have had its effect has first to be decided', () => {
+  const { kind, remedy } = failureOf(
+    new PlatformError({
+      operation: operations.readOnce,
+      call: safe`PUT /things/1`,
+      sent: true,
+      message: connectionFailure(ownText('ENOTFOUND')),
+    }),
+  );
+  expect([kind, remedy]).toEqual(['uncertain', failureKinds.uncertain.remedy]);
 });
