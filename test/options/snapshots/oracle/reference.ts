@@ -208,7 +208,10 @@ const namesOf = (before: State, files: State['files'], { crosswalk, mistake }: C
     return String(id ?? code);
   };
   const isOpen = (code: string): boolean => mistake !== 'follows unasked' && crosswalk.isOpen(code);
-  return { records, codes, passed, placeOf, isOpen, isPassing, known };
+  /** A code whose move nobody has accepted yet is where it was. */
+  const placeNow = (code: string): string =>
+    isOpen(code) ? String(crosswalk.stoodFor(code)) : placeOf(code);
+  return { records, codes, passed, placeOf, placeNow, isOpen, isPassing, known };
 };
 
 type Names = ReturnType<typeof namesOf>;
@@ -358,7 +361,7 @@ const holdUnusable = (comparing: Comparing, row: Stored): boolean => {
   const { code, login, id, item } = meantBy(row, zip, names);
   const title = row.csv === 'results.csv' ? `/${item?.cells.title}` : '';
   meant.push({
-    place: place ? `${names.placeOf(code)}${title}` : undefined,
+    place: place ? `${names.placeNow(code)}${title}` : undefined,
     user: user ? String(id ?? names.known(login) ?? login) : undefined,
   });
   return true;
@@ -373,7 +376,7 @@ const isWithin = (
   (mistake === 'for ever' || !/^\d/.test(endDate) || day <= endDate);
 
 const addClaim = (comparing: Comparing, row: Stored): void => {
-  const { before, zip, names, claims, here, heldKeys, crosswalk, mistake } = comparing;
+  const { before, zip, names, claims, here, heldKeys, mistake } = comparing;
   const { cells, csv } = row;
   const { code, login, id, item } = meantBy(row, zip, names);
   const rowKey = rowKeyOf(row);
@@ -385,7 +388,7 @@ const addClaim = (comparing: Comparing, row: Stored): void => {
     const record =
       names.records.get(cells.userSourcedId ?? '') ??
       [...names.records.values()].find((each) => each.login === cells.LOGIN);
-    const place = names.isOpen(code) ? crosswalk.stoodFor(code) : names.placeOf(code);
+    const place = names.placeNow(code);
     if (csv !== 'results.csv') heldKeys.add(`${place} ${record?.id}`);
     if (mistake !== 'silent about names that pass') tell(comparing, row, 'waits for its name');
     return;
@@ -431,12 +434,12 @@ const illegibleItems = ({ zip }: Comparing): Stored[] =>
   [...(zip?.get('lineItems.csv')?.values() ?? [])].filter((row) => !isItemLegible(row));
 
 /** Line items by the grade objects that they are to have. One that cannot be used keeps its own. */
-const itemsOf = ({ before, zip, names, crosswalk }: Comparing): Map<string, Stored[]> =>
+const itemsOf = ({ before, zip, names }: Comparing): Map<string, Stored[]> =>
   groupBy(zip?.get('lineItems.csv')?.values() ?? [], (row) => {
     const { id, cells } = row;
     if (!isItemLegible(row)) return before.objectsOf.get(id) ?? '';
     const code = zip?.get('classes.csv')?.get(cells.classSourcedId ?? '')?.cells.classCode ?? '';
-    return `${names.isOpen(code) ? crosswalk.stoodFor(code) : names.placeOf(code)}/${cells.title}`;
+    return `${names.placeNow(code)}/${cells.title}`;
   });
 
 type Both = Pick<State, 'enrollments' | 'grades'>;
