@@ -163,6 +163,14 @@ describe('the limit of removals', () => {
   });
 });
 
+test('a first file of which most rows are refused waits for a person', async () => {
+  const { put, platform } = newFiles();
+  const refused = Array.from({ length: 18 }, (_, at) => `ADD,,n${at}`);
+  const { reasons } = await put('t.csv', table('ADD,BIO,ada', 'ADD,BIO,ben', ...refused));
+  expect(reasons).toEqual(['of 20 rows of t.csv, 18 were refused']);
+  expect(platform.all()).toEqual([]);
+});
+
 describe('a row with a separator inside a cell', () => {
   const header = 'COURSE,NAME,LOGIN,ACTION,NOTE';
   const lines = (end: string, ...rows: string[]): string =>

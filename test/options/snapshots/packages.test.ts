@@ -586,7 +586,7 @@ test('a package that sends nothing says what became of its rows, and what helps'
   expect(report).toEqual([
     '"enrollments.csv","6","userSourcedId","names no row of users.csv"',
     '"enrollments.csv","","beginDate","can be two days, as 1/05/2023 can. Set ""dateOrder"" to ""day-month-year"" or ""month-day-year"" in snapshot-settings.json (3 rows, the first in line 7)"',
-    '"enrollments.csv","","role","the role ""Pupil"" has no id in ""roles"" of snapshot-settings.json: 1 rows were refused"',
+    '"enrollments.csv","","role","the role ""Pupil"" has no id in ""roles"" of snapshot-settings.json: 1 row was refused"',
     '"lineItems.csv","","resultValueMax","is empty. To give such line items a maximum, set ""resultValueMax"": 100 in snapshot-settings.json (1 row, in line 2)"',
   ]);
   expect(rowsTold(record)).toEqual([

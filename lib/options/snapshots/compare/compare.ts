@@ -153,7 +153,8 @@ export const withRemovals = (
   const { byKind, acceptedCounts, movedCounts, changedCounts, effects, settings, isTableOfChanges } =
     comparison;
   const unread = mostlyRefused(comparison, minChanges);
-  const reasons = isFirst ? [] : [...given, ...(unread === undefined ? [] : [unread])];
+  // The first file cannot lack anything.
+  const reasons = [...(isFirst ? [] : given), ...(unread === undefined ? [] : [unread])];
   const limit = settings.maxRemovalsPercent;
   const percentOf = ({ count, of }: Part, atLeast: number): number =>
     count < atLeast ? 0 : (100 * count) / Math.max(of, 1);

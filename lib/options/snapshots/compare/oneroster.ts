@@ -1,6 +1,7 @@
 import { dayAt } from '../../../delivery/mapping/times.ts';
 import type { SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import type { Table } from '../../../runtime/files/tables/table.ts';
+import { counted } from '../counted.ts';
 import { readNames } from '../package/names.ts';
 import type { Package } from '../package/package.ts';
 import { countPassedRows, passedNamesOf } from '../package/passed.ts';
@@ -238,7 +239,7 @@ const unknownRolesIn = async (db: SqlEngine): Promise<UnknownRoles> => {
     roles.map(([role, rows]) => [role === null ? 'and others' : JSON.stringify(role), rows]),
   );
   for (const [role, rows] of unknown) {
-    const problem = `the role ${role} has no id in "roles" of snapshot-settings.json: ${rows} rows were refused`;
+    const problem = `the role ${role} has no id in "roles" of snapshot-settings.json: ${counted(rows, 'row was', 'rows were')} refused`;
     await db.run(`INSERT INTO problems VALUES ('enrollments.csv', NULL, 'role', $1)`, [problem]);
   }
   return unknown;

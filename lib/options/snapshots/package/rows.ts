@@ -1,6 +1,7 @@
 import type { Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison, Mode } from '../compare/comparison.ts';
 import { hasRows, statementsIn } from '../compare/statements.ts';
+import { counted } from '../counted.ts';
 import { addDamaged } from '../state/accepted.ts';
 import { type RowCounts, type RowFate, rowFates, type SnapshotRecord } from '../state/record.ts';
 import { type FileName, type FurtherName, fileNames } from './manifest.ts';
@@ -100,7 +101,7 @@ export const mostlyRefused = (
   const mostlyRefusedFiles = Object.entries(rows).flatMap(([file, counts]) => {
     const [refused, all] = [sumOf(counts, refusedFates), sumOf(counts, rowFates)];
     return refused >= atLeast && refused > all / 2
-      ? [`of ${all} rows of ${file}, ${refused} were refused`]
+      ? [`of ${counted(all, 'row')} of ${file}, ${counted(refused, 'was', 'were')} refused`]
       : [];
   });
   return mostlyRefusedFiles.length === 0 ? undefined : mostlyRefusedFiles.join('; ');

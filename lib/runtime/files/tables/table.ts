@@ -205,6 +205,7 @@ async function* scan(
       return undefined;
     }
     const damaged: DamagedRow[] = [];
+    const firstLine = scanner.line();
     const { written, from } = scanner.take(bytes, {
       isEnd,
       columns,
@@ -217,7 +218,9 @@ async function* scan(
       widths,
     });
     if (!isUtf8(bytes.subarray(0, from)))
-      throw new UnusableFile(`${file} is not UTF-8 (before line ${scanner.line()}). Export it as UTF-8`);
+      throw new UnusableFile(
+        `${file} is not UTF-8 in line ${lineNotUtf8(bytes.subarray(0, from), firstLine)}. Export it as UTF-8`,
+      );
     rest = bytes.subarray(from);
     return { written, damaged, rows: scanner.rows(), hasMarks: scanner.hasMarks() };
   };
@@ -235,6 +238,16 @@ async function* scan(
   const last = take(isFirst ? withoutMark(rest, file) : rest, true);
   if (last) yield last;
 }
+
+const lineNotUtf8 = (bytes: Buffer, first: number): number => {
+  let [line, from] = [first, 0];
+  for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, from)) {
+    if (!isUtf8(bytes.subarray(from, end))) return line;
+    line += 1;
+    from = end + 1;
+  }
+  return line;
+};
 
 /** To handle a small piece costs more than to scan it. */
 async function* blocksOf(pieces: AsyncIterable<Buffer>, blockBytes = 512 * 1024): AsyncGenerator<Buffer> {

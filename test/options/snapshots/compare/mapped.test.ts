@@ -404,7 +404,7 @@ describe('it fails, and says why', () => {
       Buffer.from(`\ufeff${tableOf('BIO,ada,S,active')}`, 'utf16le'),
       /^enrollments.csv is UTF-16. Export it as UTF-8$/,
     ],
-    ['Latin-1', Buffer.from(tableOf('BIO,ädä,S,active'), 'latin1'), /is not UTF-8/],
+    ['Latin-1', Buffer.from(tableOf('BIO,ädä,S,active'), 'latin1'), /is not UTF-8 in line 2/],
     ['a text that ends within a character', Buffer.from(`${header}\nBIO,ü`).subarray(0, -1), /is not UTF-8/],
     [
       'a column twice',

@@ -505,7 +505,7 @@ describe('an export of OneRoster', () => {
       [
         ""enrollments.csv","","beginDate","can be two days, as 1/05/2023 can. Set ""dateOrder"" to ""day-month-year"" or ""month-day-year"" in snapshot-settings.json (1 row, in line 3)"",
         ""enrollments.csv","","classSourcedId","its row in classes.csv has no classCode. To use another column, set ""orgUnitCode"": ""sourcedId"" in snapshot-settings.json (1 row, in line 8)"",
-        ""enrollments.csv","","role","the role ""=cmd()"" has no id in ""roles"" of snapshot-settings.json: 1 rows were refused"",
+        ""enrollments.csv","","role","the role ""=cmd()"" has no id in ""roles"" of snapshot-settings.json: 1 row was refused"",
         ""enrollments.csv","2","userSourcedId","its row in users.csv has the same username as another row"",
         ""enrollments.csv","5","role","two active rows of one class and user have different roles"",
         ""enrollments.csv","6","userSourcedId","its row in users.csv has the same username as another row"",

@@ -110,7 +110,7 @@ test('an import that failed, or that used few of its rows, is to be seen to firs
   const refused = await recordOf(other, 'accepted');
   expect(await reportOf(refused)).toContain(`the changes of ${broken.id}, which was not accepted`);
   expect((await status()).troubledImports).toMatchObject([
-    { is: 'refused', id: refused.id, why: 'of 1 rows of enrollments.csv, 1 were refused' },
+    { is: 'refused', id: refused.id, why: 'of 1 row of enrollments.csv, 1 was refused' },
   ]);
   expect(await statusLines()).not.toContain('All is well');
 

@@ -348,7 +348,7 @@ const changeTable = ({ byKind, counts }: Pick<SnapshotRecord, 'byKind' | 'counts
 const removedSection = ({ removed, byKind, isHidden }: ProposedSnapshot): Block => {
   if (removed.length === 0 && !isHidden) return part();
   const counted = Object.entries(byKind).flatMap(([kind, each]) =>
-    each.removed === 0 ? [] : [`${numberOf(each.removed)} ${plain(kindWords(kind))}`],
+    each.removed === 0 ? [] : [`${numberOf(each.removed)} ${plain(kindWords(kind, each.removed))}`],
   );
   const sentence = `It would remove ${counted.join(', ')}`;
   if (isHidden) return section(`${sentence}.`, text(`Whom: ${needsRole('operator')}`));
