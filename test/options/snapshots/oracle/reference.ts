@@ -324,6 +324,12 @@ const compare = (
   };
 };
 
+/** A line item that cannot be used keeps its grade object, and its grades are there. */
+const titleOf = ({ before }: Comparing, item: Stored | undefined): string | undefined => {
+  if (item === undefined || isItemLegible(item)) return item?.cells.title;
+  return before.objectsOf.get(item.id)?.split('/')[1] ?? item.cells.title;
+};
+
 /** Whether the row says of what it is, of whom, and what. */
 const isLegible = (comparing: Comparing, row: Stored): { place: boolean; user: boolean; rest: boolean } => {
   const { before, zip, names, mistake } = comparing;
@@ -359,7 +365,7 @@ const holdUnusable = (comparing: Comparing, row: Stored): boolean => {
     meant.push({ place: key.slice(0, key.lastIndexOf(' ')), user: key.slice(key.lastIndexOf(' ') + 1) });
   }
   const { code, login, id, item } = meantBy(row, zip, names);
-  const title = row.csv === 'results.csv' ? `/${item?.cells.title}` : '';
+  const title = row.csv === 'results.csv' ? `/${titleOf(comparing, item)}` : '';
   meant.push({
     place: place ? `${names.placeNow(code)}${title}` : undefined,
     user: user ? String(id ?? names.known(login) ?? login) : undefined,
@@ -405,7 +411,7 @@ const addClaim = (comparing: Comparing, row: Stored): void => {
   const role = cells.STATUS === 'withdrawn' ? ending : (cells.role ?? cells.ROLE ?? '');
   const claim =
     csv === 'results.csv'
-      ? { key: `${place}/${item?.cells.title} ${user}`, value: gradeIn(cells), item: item?.id ?? '' }
+      ? { key: `${place}/${titleOf(comparing, item)} ${user}`, value: gradeIn(cells), item: item?.id ?? '' }
       : { key: `${place} ${user}`, value: role };
   claims.set(rowKey, { row, atMs, code, ...claim });
 };
