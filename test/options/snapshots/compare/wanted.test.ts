@@ -169,7 +169,7 @@ describe('a table', () => {
       expected: ({ bodies, refused }) => {
         expect([bodies(2), refused(2)]).toEqual([
           [],
-          [expect.stringMatching(/^1 COURSE, LOGIN is not used/), expect.stringMatching(/^2 ROLE has a v/)],
+          [expect.stringMatching(/^1 COURSE, LOGIN skipped/), expect.stringMatching(/^2 ROLE has a v/)],
         ]);
       },
     },
