@@ -596,7 +596,7 @@ test('a package that sends nothing says what became of its rows, and what helps'
     'enrollments.csv: 1 outside their dates, 1 not active, 1 marked as deleted, 1 with a role that the settings do not name ("Pupil" 1), 1 whose class, user or line item is not in the package, 3 with a date that can be read in two ways.',
     'Not in the package: results.csv.',
     'An enrollment is sent in the first export from its beginDate on, and removed after its endDate. If it holds today, correct its dates.',
-    'Give these roles the platform’s ids under "roles" in snapshot-settings.json.',
+    'In snapshot-settings.json, give these roles the platform’s ids under "roles", or name them under "rolesNotSent".',
     'Export all classes, users and line items that other files name. A refused row is read again once a bulk file or a delta has it.',
     'Fill resultValueMax, or set "resultValueMax" in snapshot-settings.json.',
     'Set "dateOrder" in snapshot-settings.json.',

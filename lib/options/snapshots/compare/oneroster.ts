@@ -106,6 +106,10 @@ const prepare = async ({ db, settings, droppedMs }: Comparison, lastField: UserF
     'roles',
     roles.map(([role, id]) => [role, String(id)]),
   );
+  await db.add(
+    'roles_not_sent',
+    settings.rolesNotSent.map((role) => [role]),
+  );
 };
 
 /** Programs that write semicolons write a decimal comma. */
@@ -196,6 +200,7 @@ const readEnrollments = async (reading: PackageReading, users: Table | undefined
   await db.run('SET VARIABLE has_ids = CAST($1 AS BOOLEAN)', [String((table?.at('sourcedId') ?? -1) >= 0)]);
   await db.run(ofEnrollments('read'));
   await addUserRoles(reading, users);
+  await db.run(ofEnrollments('end_roles_not_sent'));
   const hasRefused = await claim(reading, 'enrollments', ofEnrollments);
   await reportStill(reading, 'enrollments');
   const unknown = hasRefused ? await unknownRolesIn(db) : new Map<string, number>();

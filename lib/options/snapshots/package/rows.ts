@@ -119,6 +119,7 @@ const words: Record<RowFate, string> = {
   notActive: 'not active',
   deleted: 'marked as deleted',
   notGraded: 'not fully graded',
+  roleNotSent: 'with a role that is not sent, by the settings',
   unknownRole: 'with a role that the settings do not name',
   withoutRole: 'without a role',
   notInPackage: 'whose class, user or line item is not in the package',
@@ -140,7 +141,8 @@ const steps: Partial<Record<RowFate, string>> = {
   outsideDates:
     'An enrollment is sent in the first export from its beginDate on, and removed after its endDate. If it holds today, correct its dates.',
   notGraded: 'A result is sent when its scoreStatus is “fully graded”.',
-  unknownRole: 'Give these roles the platform’s ids under "roles" in snapshot-settings.json.',
+  unknownRole:
+    'In snapshot-settings.json, give these roles the platform’s ids under "roles", or name them under "rolesNotSent".',
   withoutRole: 'Export the column role of enrollments.csv, or roles.csv with roles that hold today.',
   notInPackage:
     'Export all classes, users and line items that other files name. A refused row is read again once a bulk file or a delta has it.',

@@ -40,6 +40,8 @@ export const snapshotSettings = z
       .default({ field: 'userName', column: 'username' }),
     /** By the role words of enrollments.csv, the platform’s role ids. */
     roles: z.record(z.string(), platformId).default({}),
+    /** Roles whose rows are meant to be left out, such as guardians: no row of them is sent, and none is refused. */
+    rolesNotSent: z.array(z.string()).default([]),
     /**
      * The roles, the first one before all others: if two rows or files give a user different ones in an org unit, as a student of the
      * lecture who assists in the lab, the first of these counts.
@@ -92,6 +94,10 @@ export const snapshotSettings = z
       ),
     /** Names of files that come once, such as those of one day; `*` stands for any text. `status` names them as feeds to end. */
     ended: z.array(z.string().min(1).max(255)).default([]),
+  })
+  .refine(({ roles, rolesNotSent }) => rolesNotSent.every((role) => roles[role] === undefined), {
+    path: ['rolesNotSent'],
+    error: 'must name no role that "roles" has',
   })
   .refine(({ roles, roleOrder }) => roleOrder.every((role) => roles[role] !== undefined), {
     path: ['roleOrder'],

@@ -102,6 +102,7 @@ export const rowFates = [
   'notActive',
   'deleted',
   'notGraded',
+  'roleNotSent',
   'unknownRole',
   'withoutRole',
   'notInPackage',

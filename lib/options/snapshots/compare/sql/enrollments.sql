@@ -2,8 +2,9 @@
 
 -- name: tables
 -- In: the state; export_day(), the day of the export, in UTC. Out: enrollments_before; the tables that are filled below. roles: the ids of
--- roles on the platform.
+-- roles on the platform. roles_not_sent: those whose rows are as if they were deleted.
 CREATE TABLE roles (role VARCHAR, role_id VARCHAR);
+CREATE TABLE roles_not_sent (role VARCHAR);
 CREATE TABLE enrollments_before AS SELECT source_id AS id, * EXCLUDE (source_id) FROM state_enrollment_rows;
 CREATE TABLE user_roles (user_source_id VARCHAR, role VARCHAR);
 CREATE MACRO problem_of_role() AS 'has no id in "roles" of snapshot-settings.json';
@@ -52,6 +53,10 @@ INSERT INTO user_roles
 -- In: user_roles. Out: enrollments_read.
 UPDATE enrollments_read SET role = u.role FROM user_roles u
   WHERE enrollments_read.role = '' AND u.user_source_id = enrollments_read.user_source_id AND u.role IS NOT NULL;
+
+-- name: end_roles_not_sent
+-- In: roles_not_sent. Out: enrollments_read.
+UPDATE enrollments_read SET status = not_sent() WHERE role IN (SELECT role FROM roles_not_sent) AND NOT is_gone(status);
 
 -- name: judge
 -- In: enrollments_read; names; roles; user_roles. Out: read_rows; known_places, which unusable rows may mean.
@@ -105,7 +110,8 @@ UPDATE read_rows SET problem = ['dateLastModified', 'is before the time at which
 CREATE VIEW enrollments_kept AS
   FROM enrollments_before SEMI JOIN (SELECT id FROM read_rows WHERE problem IS NOT NULL) USING (id) WHERE getvariable('is_bulk')
   UNION ALL
-  FROM enrollments_before ANTI JOIN (SELECT id FROM read_rows WHERE problem IS NULL) USING (id) WHERE NOT getvariable('is_bulk');
+  FROM enrollments_before ANTI JOIN (SELECT id FROM read_rows WHERE problem IS NULL) USING (id)
+  WHERE NOT getvariable('is_bulk') AND role NOT IN (SELECT role FROM roles_not_sent);
 CREATE TABLE enrollments_still AS
   SELECT r.* EXCLUDE (org_unit_problem, user_problem, org_unit_fate, user_fate), o.role_id,
     CASE WHEN org_unit_problem IS NOT NULL THEN [org_unit_problem, org_unit_fate] WHEN user_problem IS NOT NULL THEN [user_problem, user_fate]

@@ -4,7 +4,8 @@
 
 -- name: macros
 -- In: date_order(), which of day and month comes first, or ''; dropped_ms(), when the file was put into the bucket. Out: how cells are read.
-CREATE MACRO fate_of_gone(status) AS CASE WHEN status = 'inactive' THEN 'notActive' ELSE 'deleted' END;
+CREATE MACRO fate_of_gone(status) AS
+  CASE status WHEN 'inactive' THEN 'notActive' WHEN not_sent() THEN 'roleNotSent' ELSE 'deleted' END;
 CREATE MACRO fate_of_problem(problem) AS coalesce(problem[3], 'refused');
 CREATE MACRO fate_of_row(problem, status, otherwise) AS
   CASE WHEN problem IS NOT NULL THEN fate_of_problem(problem) WHEN is_gone(status) THEN fate_of_gone(status) ELSE otherwise END;

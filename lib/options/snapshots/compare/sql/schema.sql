@@ -13,7 +13,9 @@ CREATE MACRO trimmed(x) AS
     WHEN ascii(x) BETWEEN 33 AND 126 AND ascii(x[-1]) BETWEEN 33 AND 126 THEN x
     ELSE trim(x, ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(160) || chr(65279)) END;
 CREATE MACRO word_in(x) AS lower(trimmed(x));
-CREATE MACRO is_gone(status) AS status IN ('tobedeleted', 'inactive');
+-- The status of a row whose role is not sent. No status of a file is the same: their words have no such sign.
+CREATE MACRO not_sent() AS chr(31) || 'not sent';
+CREATE MACRO is_gone(status) AS status IN ('tobedeleted', 'inactive', not_sent());
 
 -- name: tables
 -- kinds: the kinds of wanted values. kind_name: by which they are counted. state_kind: the sign of their rows in the state.

@@ -153,7 +153,7 @@ const explanations = ({ proposal }: Survey): string[] => {
   const { orgUnit, user, roles, otherRoles, dateOrder } = proposal;
   return [
     roles.length > 0
-      ? 'roles: replace each null by the id that the role has on the platform; its administrators see it in the list of roles. Remove a role whose rows are not to be sent.'
+      ? 'roles: replace each null by the id that the role has on the platform; its administrators see it in the list of roles. Move a role whose rows are not to be sent to "rolesNotSent".'
       : 'roles: no row has a role. Name them as the student system will, each with its id on the platform.',
     ...(otherRoles > 0
       ? [`${countOf(otherRoles, 'row')} have a role that is not listed: it is rare, or has unusual signs.`]

@@ -32,7 +32,7 @@ export const tablesView = (
         `A mapping to start from for ${plain(name)}`,
         { document: mapping ?? {}, label: 'Mapping' },
         list([
-          'Replace each null by the id that the role has on the platform; its administrators see it in the list of roles. Remove a role whose rows are not to be sent.',
+          'Replace each null by the id that the role has on the platform; its administrators see it in the list of roles. Move a role whose rows are not to be sent to "rolesNotSent".',
           'Compare the columns that name courses and users with what the crosswalk knows: orgUnitCode is the code of an org unit, userName the login, orgDefinedId the id of the student system.',
         ]),
       ),
