@@ -87,12 +87,12 @@ test.each<[string, Partial<Status['pace']>, string[]]>([
     [
       'The platform’s budget: 50,000 credits, of which 30,500 (61 %) are used; it is',
       '  renewed in 30 s.',
-      'Calls since 12:05 UTC    All    Refused',
-      'urgent                 4,000  3 (0.1 %)',
-      '  enrollment-create    3,000  3 (0.1 %)',
-      '  grade-push           1,000          –',
-      'bulk                      12          –',
-      '  enrollment-create       12          –',
+      'Calls since 12:05 UTC    All  Throttled (429)',
+      'urgent                 4,000        3 (0.1 %)',
+      '  enrollment-create    3,000        3 (0.1 %)',
+      '  grade-push           1,000                –',
+      'bulk                      12                –',
+      '  enrollment-create       12                –',
     ],
   ],
   [
@@ -100,9 +100,9 @@ test.each<[string, Partial<Status['pace']>, string[]]>([
     { window: 'none', calls: [{ function: 'grade-push', priority: 'urgent', calls: 1, refused: 0 }] },
     [
       'The platform does not report a budget.',
-      'Calls since 12:05 UTC  All  Refused',
-      'urgent                   1        –',
-      '  grade-push             1        –',
+      'Calls since 12:05 UTC  All  Throttled (429)',
+      'urgent                   1                –',
+      '  grade-push             1                –',
     ],
   ],
   [

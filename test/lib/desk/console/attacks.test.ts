@@ -1153,8 +1153,9 @@ describe('--read-only', () => {
         body: fileForm(eventBody()),
         headers: { ...reader.own, 'content-type': multipart },
       });
-    const post = (path: string) => () => reader.post(path, wholeForm());
-    for (const begin of [post('/replay'), post('/uncertain'), publish]) {
+    const replay = () => reader.post('/replay', wholeForm());
+    const lookUp = () => reader.post('/uncertain', { id: letters[2] ?? '', reason: 'an attack' });
+    for (const begin of [replay, lookUp, publish]) {
       const { headers } = await begin();
       const run = headers.location ?? '';
       expect(run).toMatch(/^\/runs\//);
