@@ -15,6 +15,9 @@ export type MetricCount = { function: string; atMs: number; count: number };
 
 export const periodSeconds = 300;
 
+/** What is shown beside metrics does not wait longer for them. */
+const readingMs = 10_000;
+
 /** How many messages were done: what is done at once leaves no record. Undefined if it cannot be read. */
 export const readDone = (place: Place, query: Query): Promise<MetricCount[] | undefined> =>
   readCounts(place, { name: 'Messages', of: { outcome: 'done', kind: 'none' } }, query);
@@ -30,10 +33,11 @@ const readCounts = async (
   query: Query,
 ): Promise<MetricCount[] | undefined> => {
   if (functionLog === undefined) return undefined;
+  const signal = AbortSignal.any([query.signal, AbortSignal.timeout(readingMs)]);
   const reading =
     'file' in functionLog
-      ? inFile(functionLog.file, metric, query)
-      : onAws(functionLog.client, metric, { ...query, prefix });
+      ? inFile(functionLog.file, metric, { ...query, signal })
+      : onAws(functionLog.client, metric, { ...query, signal, prefix });
   return reading.catch(() => undefined);
 };
 

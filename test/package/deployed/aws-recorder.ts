@@ -28,6 +28,15 @@ export async function recordAwsCalls(stack: StackDescription, { isAllowed = () =
         .writeHead(200, { 'content-type': 'application/x-amz-json-1.1' })
         .end('{"events":[]}');
     }
+    if (service === 'cloudwatch') {
+      const call = { action: `cloudwatch:${operationOf(request)}`, resource: '*' };
+      calls.push(call);
+      if (!isAllowed(call)) return refuse(response, service, call);
+      // Nothing keeps metrics here.
+      return void response
+        .writeHead(200, { 'content-type': 'application/x-amz-json-1.0' })
+        .end('{"MetricDataResults":[]}');
+    }
     const call = callOf[service](request, body, stack.region);
     calls.push(call);
     if (!isAllowed(call)) return refuse(response, service, call);
@@ -55,19 +64,22 @@ export async function recordAwsCalls(stack: StackDescription, { isAllowed = () =
 
 export type Recorder = Awaited<ReturnType<typeof recordAwsCalls>>;
 
+/** Nothing of these is kept here. */
+type Telemetry = 'logs' | 'cloudwatch';
 type Service = 'sqs' | 's3' | 'secretsManager' | 'dynamodb' | 'lambda';
 
 const target = (request: IncomingMessage): string => `${request.headers['x-amz-target'] ?? ''}`;
 
-function serviceOf(request: IncomingMessage): Service | 'logs' {
+function serviceOf(request: IncomingMessage): Service | Telemetry {
   const [api = ''] = target(request).split('.');
   if (/^\/20\d\d-\d\d-\d\d\//.test(request.url ?? '')) return 'lambda';
   if (api === '') return 's3';
-  const services: Record<string, Service | 'logs'> = {
+  const services: Record<string, Service | Telemetry> = {
     AmazonSQS: 'sqs',
     secretsmanager: 'secretsManager',
     DynamoDB_20120810: 'dynamodb',
     Logs_20140328: 'logs',
+    GraniteServiceVersion20100801: 'cloudwatch',
   };
   const service = services[api];
   if (!service) throw new Error(`Calls of ${api} are not known here`);
@@ -75,7 +87,11 @@ function serviceOf(request: IncomingMessage): Service | 'logs' {
 }
 
 /** As AWS words it, in the form of each service. */
-const refuse = (response: ServerResponse, service: Service | 'logs', { action, resource }: AwsCall): void => {
+const refuse = (
+  response: ServerResponse,
+  service: Service | Telemetry,
+  { action, resource }: AwsCall,
+): void => {
   const message = `User: arn:aws:sts::${account}:assumed-role/a-role/lena is not authorized to perform: ${action} on resource: ${resource}`;
   if (service === 's3') {
     const error = `<Error><Code>AccessDenied</Code><Message>${message}</Message></Error>`;

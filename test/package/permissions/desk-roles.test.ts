@@ -285,6 +285,7 @@ describe('the console', () => {
       '/filters',
       '/filters/forget',
       '/find',
+      '/keys',
       '/letters/search',
       '/runs/:id/answer',
       '/runs/:id/stop',
