@@ -1,7 +1,10 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { declarationOf, feedFor, isNumberedLike } from '../../../lib/options/snapshots/feed.ts';
 import { formatOf, mappingToStartFrom } from '../../../lib/options/snapshots/package/formats.ts';
-import { removeTemporaryFolders } from '../../temporary-folder.ts';
+import { typed } from '../../lib/desk/cli/typed.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { newStage } from './oracle/stage.ts';
 import { enrollment, entriesOfSis, smallSis, zipOf } from './sis.ts';
 
@@ -275,4 +278,21 @@ test.each([
   if (format?.includes('without')) return;
   if (format === undefined) expect(mapping).toBeUndefined();
   else expect(mapping).toMatchObject({ messages: [{ function: 'enrollment-create' }] });
+});
+
+test('of a table that nobody knows, the mapping that is written has every null named that must be filled in', async () => {
+  const folder = temporaryFolder();
+  const [table, mapping] = ['unknown.csv', 'mapping.json'].map((name) => join(folder, name)) as [
+    string,
+    string,
+  ];
+  writeFileSync(table, 'Fach;Wer\nA;b\n');
+  expect((await typed(`snapshots diff ${table} --write-mapping ${mapping}`)).out).toMatch(
+    /Replace each null[\s\S]*Written to .*mapping\.json/,
+  );
+  const { err } = await typed(`snapshots diff ${table} --map ${mapping}`);
+  for (const field of ['orgUnitCode', 'userName', 'roleId'])
+    expect(err).toContain(`messages[0].data.${field}: must be a column`);
+  writeFileSync(mapping, readFileSync(mapping, 'utf8').replaceAll('null', '"Fach"'));
+  expect((await typed(`snapshots diff ${table} --map ${mapping}`)).err).not.toContain('must be a column');
 });

@@ -5,7 +5,7 @@ import { loadIntegrations } from '../../../stage/integrations.ts';
 import { writeNewFile } from '../../../stage/new-file.ts';
 import type { Target } from '../../../stage/target.ts';
 import { isTable } from '../feed.ts';
-import { isOfOneRoster } from '../package/formats.ts';
+import { isOfOneRoster, mappingToFillIn } from '../package/formats.ts';
 import { checkReadable } from './compare-here.ts';
 import { diffSnapshot, hasMapping, hasSettings } from './diff.ts';
 import { withFiveCounts } from './read.ts';
@@ -56,12 +56,15 @@ const proposeMapping = async (
   file: string,
   { tables, writeMapping }: { tables: TablesSurvey; writeMapping: string | undefined },
 ): Promise<void> => {
-  const mapping = tables.tables.find((each) => each.mapping !== undefined)?.mapping;
+  const known = tables.tables.find((each) => each.mapping !== undefined)?.mapping;
+  const mapping = known ?? (tables.isZip ? undefined : mappingToFillIn);
   if (writeMapping !== undefined && mapping !== undefined)
     await writeNewFile(writeMapping, mappingText(mapping));
   const written = mapping === undefined ? undefined : writeMapping;
-  print({ ...tables, written }, () => tablesView(tables, { given: file, written }));
-  finish(mapping !== undefined);
+  print({ ...tables, written }, () =>
+    tablesView(tables, { given: file, written, isUnwritten: written !== writeMapping }),
+  );
+  finish(known !== undefined || written !== undefined);
 };
 
 const survey = async (

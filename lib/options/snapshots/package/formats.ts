@@ -130,6 +130,18 @@ export const roleColumnOf = (columns: readonly string[]): string | undefined => 
   return role && columns.find((column) => column.toLowerCase() === role.toLowerCase());
 };
 
+/** A mapping to fill in, for a table of which nobody knows what it is about: a person replaces each null by a column or an id. */
+export const mappingToFillIn = {
+  messages: [
+    {
+      function: 'enrollment-create',
+      data: { orgUnitCode: null, userName: null, roleId: { from: null, values: {} } },
+      key: [null, null],
+      removed: { function: 'enrollment-remove', data: { orgUnitCode: null, userName: null } },
+    },
+  ],
+};
+
 /**
  * A mapping to start from, for a table about enrollments; undefined: it is about something else. A person replaces each null by the
  * platform's id of a role.

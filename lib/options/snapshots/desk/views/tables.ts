@@ -7,7 +7,7 @@ export const mappingText = (mapping: object): string => `${JSON.stringify(mappin
 /** What tables hold that are not OneRoster's, and how to import them. */
 export const tablesView = (
   { file, isZip, tables }: TablesSurvey,
-  { given, written }: { given: string; written: string | undefined },
+  { given, written, isUnwritten }: { given: string; written: string | undefined; isUnwritten: boolean },
 ): View => {
   const formats = [...new Set(tables.flatMap(({ format }) => format ?? []))];
   const mapped = tables.filter(({ mapping }) => mapping !== undefined);
@@ -32,16 +32,19 @@ export const tablesView = (
         `A mapping to start from for ${plain(name)}`,
         { document: mapping ?? {}, label: 'Mapping' },
         list([
-          'Replace each null by the id that the role has on the platform; its administrators see it in the list of roles. Move a role whose rows are not to be sent to "rolesNotSent".',
+          'Replace each null by the id that the role has on the platform; its administrators see it in the list of roles. Remove a role whose rows are not to be sent.',
           'Compare the columns that name courses and users with what the crosswalk knows: orgUnitCode is the code of an org unit, userName the login, orgDefinedId the id of the student system.',
         ]),
       ),
     ),
     mapped.length === 0 &&
       text(
-        'No table is about enrollments, as far as its columns tell. Write a mapping by the producers’ guide (events/README.md#any-csv-file), with the columns above.',
+        written === undefined
+          ? 'No table is about enrollments, as far as its columns tell. Write a mapping by the producers’ guide (events/README.md#any-csv-file), with the columns above.'
+          : 'The mapping is for enrollments, and knows none of the columns. Replace each null by a column above: orgUnitCode by that of the course’s code, userName by that of the login, key by both; under values, give each word for a role its id on the platform. The producers’ guide has the other messages (events/README.md#any-csv-file).',
       ),
     ...(written === undefined ? [] : [text(`Written to ${written}.`)]),
+    isUnwritten && text('Nothing was written.'),
     isZip && text('Unpack it, and write the mapping of each such table.'),
     part(
       isZip
