@@ -484,6 +484,17 @@ const unqueued: Record<string, { once(): Promise<void>; otherwise?(): Promise<vo
       expect(await invoke('snapshot-import', { key: 'snapshots/all.csv' })).toMatchObject({
         outcome: 'accepted',
       });
+      // One of before waits, until a later one takes its place.
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      await putObject('snapshots/all.csv', 'ID,NOTE\n1,\n');
+      const held = invoke('snapshot-import', { key: 'snapshots/all.csv' });
+      await newestWaits();
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      await putObject('snapshots/all.csv', 'ID,NOTE\n3,\n');
+      expect(await invoke('snapshot-import', { key: 'snapshots/all.csv' })).toMatchObject({
+        outcome: 'accepted',
+      });
+      expect(await held).toMatchObject({ outcome: 'superseded' });
       await new Promise((resolve) => setTimeout(resolve, 1_100));
       const ending = invoke('snapshot-import', { end: 'all.csv' });
       await approveNewest();
@@ -637,12 +648,9 @@ async function lostOn(controls: Controls): Promise<string[]> {
 }
 
 /** What a person does by the command `snapshots approve`. */
-async function approveNewest(): Promise<void> {
-  const { s3: url, lambda: lambdaUrl } = deployed.stack.description;
-  const [s3, lambda] = [
-    new S3Client({ ...localClient(url), forcePathStyle: true }),
-    new LambdaClient(localClient(lambdaUrl)),
-  ];
+/** Until a person decides on the newest snapshot; answers by which callback. */
+async function newestWaits(): Promise<string | undefined> {
+  const s3 = new S3Client({ ...localClient(deployed.stack.description.s3), forcePathStyle: true });
   const newest = async (): Promise<SnapshotRecord> => {
     const list = new ListObjectsV2Command({ Bucket: bucket(), Prefix: 'snapshot-records/2' });
     const { Contents = [] } = await s3.send(list);
@@ -654,11 +662,17 @@ async function approveNewest(): Promise<void> {
   // Until then the invocation that asks would go on by itself.
   const isAtWork = () => deployed.lambda.containers('snapshot-import').some(({ busy }) => busy);
   await eventually(async () => expect(isAtWork()).toBe(false));
-  const { callbackId: CallbackId } = await newest();
+  const { callbackId } = await newest();
+  s3.destroy();
+  return callbackId;
+}
+
+async function approveNewest(): Promise<void> {
+  const CallbackId = await newestWaits();
+  const lambda = new LambdaClient(localClient(deployed.stack.description.lambda));
   const decision = { by: 'jane', at: new Date().toISOString(), decision: 'approved' };
   const Result = Buffer.from(JSON.stringify(decision));
   await lambda.send(new SendDurableExecutionCallbackSuccessCommand({ CallbackId, Result }));
-  s3.destroy();
   lambda.destroy();
 }
 
