@@ -290,9 +290,11 @@ test('of a table that nobody knows, the mapping that is written has every null n
   expect((await typed(`snapshots diff ${table} --write-mapping ${mapping}`)).out).toMatch(
     /Replace each null[\s\S]*Written to .*mapping\.json/,
   );
-  const { err } = await typed(`snapshots diff ${table} --map ${mapping}`);
+  const compared = async () =>
+    (await typed(`snapshots diff ${table} --map ${mapping}`)).err.replaceAll(/\s+/g, ' ');
+  const err = await compared();
   for (const field of ['orgUnitCode', 'userName', 'roleId'])
     expect(err).toContain(`messages[0].data.${field}: must be a column`);
   writeFileSync(mapping, readFileSync(mapping, 'utf8').replaceAll('null', '"Fach"'));
-  expect((await typed(`snapshots diff ${table} --map ${mapping}`)).err).not.toContain('must be a column');
+  expect(await compared()).not.toContain('must be a column');
 });
