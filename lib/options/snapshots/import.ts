@@ -54,8 +54,6 @@ export const importJob = (services: () => Promise<SnapshotServices>): Job<Import
     executions: () => executionsPrefix,
     work: async (request, run) => {
       run.failed = (error) => fail(error, run);
-      if (!(await hasContent(run, request)))
-        return { outcome: 'replaced', message: 'The file was empty, and its content was put after it.' };
       await waitForTurn(run, request);
       const answer = await importFile(run, request);
       const { id } = answer;
@@ -77,24 +75,6 @@ type ImportRun = Run<SnapshotServices>;
 const isPassing = (key: string): boolean =>
   /(^|\/)(|[.~][^/]*|[^/]*\.(filepart|part|partial|tmp|crdownload))$/i.test(key);
 
-const emptySeconds = 60;
-
-/** A file gateway makes an empty object before the content. Whoever puts that starts an import of its own. */
-const hasContent = async (
-  { services, step, engine }: ImportRun,
-  request: ImportRequest,
-): Promise<boolean> => {
-  const { store, limits } = services;
-  const isEmpty = () =>
-    step('is it empty', async () => !request.isEnd && (await store.find(request))?.sizeBytes === 0);
-  if (!(await isEmpty())) return true;
-  await engine.wait('for its content', limits.emptySeconds ?? emptySeconds);
-  return step('is it still empty', async () => {
-    const now = await store.find({ key: request.key });
-    return now === undefined || now.sizeBytes === 0;
-  });
-};
-
 /** `again`: after a person decided, as others were imported meanwhile. */
 const waitForTurn = async (run: ImportRun, request: ImportRequest, again?: number): Promise<void> => {
   const { engine, services } = run;
@@ -109,6 +89,7 @@ const waitForTurn = async (run: ImportRun, request: ImportRequest, again?: numbe
         store,
         executionArn,
         request,
+        emptySeconds: limits.emptySeconds,
         replace: (held, own) => replaceHeld(held, own, services),
       }),
   });
@@ -117,16 +98,34 @@ const waitForTurn = async (run: ImportRun, request: ImportRequest, again?: numbe
 const importFile = async (run: ImportRun, request: ImportRequest): Promise<ImportAnswer> => {
   const { services, step, engine } = run;
   const { store } = services;
-  const { dropped, startedAt } = await step('begin', async () => {
+  const { dropped, startedAt, hasContentSince } = await step('begin', async () => {
     const { executionArn } = engine;
     const found = (await readUnaccepted(store, executionArn)) ?? (await store.find(request));
+    if (
+      found?.sizeBytes === 0 &&
+      !found.isEnd &&
+      ((await store.find({ key: found.key }))?.sizeBytes ?? 0) > 0
+    ) {
+      await forgetUnaccepted(store, executionArn);
+      return { dropped: null, startedAt: '', hasContentSince: true };
+    }
     const entry =
       found && ('seenAt' in found ? found : await entryOf(found, { store, executionArn, request }));
     await carryLost(store);
     if (entry !== undefined) await adopt(store, feedOf(entry));
-    return { dropped: entry === undefined ? null : droppedOf(entry), startedAt: new Date().toISOString() };
+    return {
+      dropped: entry === undefined ? null : droppedOf(entry),
+      startedAt: new Date().toISOString(),
+      hasContentSince: false,
+    };
   });
-  if (dropped === null) return { outcome: 'replaced', message: 'The file was deleted in the meantime.' };
+  if (dropped === null)
+    return {
+      outcome: 'replaced',
+      message: hasContentSince
+        ? 'The file was empty, and its content was put after it.'
+        : 'The file was deleted in the meantime.',
+    };
   if (!isSnapshot(dropped.key)) return ignore(dropped, run);
   const feed = feedOf(dropped);
   await finishLast(run, feed);

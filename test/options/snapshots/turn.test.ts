@@ -63,6 +63,18 @@ const turns = (seconds: Record<string, number>) => {
 };
 
 describe('the turn of an import', () => {
+  test('of an empty file comes a minute after it was put: its content may follow', async () => {
+    const comes = (ageMs: number, sizeBytes: number) => {
+      const { store } = bucketFolder(temporaryFolder());
+      const executionArn = arnOf(`${ageMs} ${sizeBytes}`);
+      const find = async () => ({ key, etag: '', sizeBytes, droppedMs: Date.now() - ageMs });
+      return isItsTurn([executionArn], { store: { ...store, find }, executionArn, request: { key } });
+    };
+    expect(await comes(0, 0)).toBe(false);
+    expect(await comes(30_000, 0)).toBe(false);
+    expect(await comes(0, 1)).toBe(true);
+    expect(await comes(60_000, 0)).toBe(true);
+  });
   test('comes in the order of the puts, whichever notice came first, and once the one at work has ended', async () => {
     const { comes, running } = turns({ late: 3, early: 1, middle: 2 });
     // They have begun: each is listed before it waits.
