@@ -89,7 +89,6 @@ const waitForTurn = async (run: ImportRun, request: ImportRequest, again?: numbe
         store,
         executionArn,
         request,
-        emptySeconds: limits.emptySeconds,
         replace: (held, own) => replaceHeld(held, own, services),
       }),
   });

@@ -25,8 +25,6 @@ export type SnapshotServices = {
     backoff: BackoffLimits;
     /** A comparison that takes longer is given up; default: 14 minutes. */
     compareMs?: number | undefined;
-    /** How long the content of an empty file may take; default: a minute. */
-    emptySeconds?: number | undefined;
   };
 };
 

@@ -10,11 +10,10 @@ type Own = {
   request: ImportRequest;
   /** Takes the place of an earlier file of its feed, on which a person has not decided yet, if it can. */
   replace?(held: Unaccepted, own: Unaccepted): Promise<void>;
-  emptySeconds?: number | undefined;
 };
 
 /** A file gateway makes an empty object before the content. Whoever puts that starts an import of its own. */
-const usualEmptySeconds = 60;
+const emptyMs = 60_000;
 
 /**
  * Whether the turn of an import has come: files are imported one at a time, in the order in which they were put; what waits for a person
@@ -23,7 +22,7 @@ const usualEmptySeconds = 60;
  */
 export const isItsTurn = async (
   running: string[],
-  { store, executionArn, request, replace, emptySeconds = usualEmptySeconds }: Own,
+  { store, executionArn, request, replace }: Own,
 ): Promise<boolean> => {
   const own = (await readUnaccepted(store, executionArn)) ?? (await begin({ store, executionArn, request }));
   // The list may be older than this execution.
@@ -31,7 +30,7 @@ export const isItsTurn = async (
   // There is nothing to import.
   if (own === undefined) return true;
   const isEmpty = own.sizeBytes === 0 && !own.isEnd;
-  if (isEmpty && Date.now() < Date.parse(own.putAt) + emptySeconds * 1_000) return false;
+  if (isEmpty && Date.now() < Date.parse(own.putAt) + emptyMs) return false;
   const write = (is: Unaccepted['is']) => writeUnaccepted(store, executionArn, { ...own, is });
   const older = running.slice(0, running.indexOf(executionArn));
   const others = running.filter((arn) => arn !== executionArn);
