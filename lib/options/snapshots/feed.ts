@@ -92,19 +92,12 @@ export const keyOfFeed = (feed: string): string =>
 
 /** Names of months and weekdays, long and short. */
 const dateWords = [
-  ...new Set(
-    (['long', 'short'] as const).flatMap((how) => {
-      const timeZone = 'UTC';
-      const month = new Intl.DateTimeFormat('en', { month: how, timeZone });
-      const weekday = new Intl.DateTimeFormat('en', { weekday: how, timeZone });
-      return Array.from({ length: 12 }, (_, at) => [
-        month.format(Date.UTC(2026, at)),
-        weekday.format(Date.UTC(2026, 0, at + 1)),
-      ]).flat();
-    }),
-  ),
-];
-const dateWord = String.raw`(?<!\p{L})(?:${dateWords.join('|')})(?!\p{L})`;
+  'jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec',
+  'january|february|march|april|june|july|august|september|october|november|december',
+  'mon|tue|wed|thu|fri|sat|sun',
+  'monday|tuesday|wednesday|thursday|friday|saturday|sunday',
+].join('|');
+const dateWord = String.raw`(?<!\p{L})(?:${dateWords})(?!\p{L})`;
 const counting = new RegExp(String.raw`\(?\bcopy\b\)?|\d+|${dateWord}|[-_. ()]+`, 'giu');
 
 /** What is left of a name without what may count on: numbers, dates, the mark of a copy, and what separates these. */
