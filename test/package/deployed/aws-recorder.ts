@@ -17,29 +17,13 @@ export async function recordAwsCalls(stack: StackDescription, { isAllowed = () =
     // Whoever only opens a connection to DynamoDB asks for nothing that needs a right.
     if (request.url === '/' && !request.headers.authorization) return void response.end('healthy');
     const service = serviceOf(request);
-    if (service === 'logs') {
-      const { logGroupName } = JSON.parse(`${body}`) as { logGroupName: string };
-      const resource = `arn:aws:logs:${stack.region}:${account}:log-group:${logGroupName}`;
-      const call = { action: `logs:${operationOf(request)}`, resource };
-      calls.push(call);
-      if (!isAllowed(call)) return refuse(response, 'logs', call);
-      // Nothing keeps logs here.
-      return void response
-        .writeHead(200, { 'content-type': 'application/x-amz-json-1.1' })
-        .end('{"events":[]}');
-    }
-    if (service === 'cloudwatch') {
-      const call = { action: `cloudwatch:${operationOf(request)}`, resource: '*' };
-      calls.push(call);
-      if (!isAllowed(call)) return refuse(response, service, call);
-      // Nothing keeps metrics here.
-      return void response
-        .writeHead(200, { 'content-type': 'application/x-amz-json-1.0' })
-        .end('{"MetricDataResults":[]}');
-    }
     const call = callOf[service](request, body, stack.region);
     calls.push(call);
     if (!isAllowed(call)) return refuse(response, service, call);
+    if (service === 'logs' || service === 'cloudwatch') {
+      const { type, body: none } = nothingKept[service];
+      return void response.writeHead(200, { 'content-type': `application/x-amz-json-${type}` }).end(none);
+    }
     const { method, headers, url = '/' } = request;
     const onward = send(new URL(url, stack[service]), { method, headers }, async (answer) => {
       // The address of a queue that SQS tells leads past here.
@@ -64,8 +48,11 @@ export async function recordAwsCalls(stack: StackDescription, { isAllowed = () =
 
 export type Recorder = Awaited<ReturnType<typeof recordAwsCalls>>;
 
-/** Nothing of these is kept here. */
 type Telemetry = 'logs' | 'cloudwatch';
+const nothingKept: Record<Telemetry, { type: string; body: string }> = {
+  logs: { type: '1.1', body: '{"events":[]}' },
+  cloudwatch: { type: '1.0', body: '{"MetricDataResults":[]}' },
+};
 type Service = 'sqs' | 's3' | 'secretsManager' | 'dynamodb' | 'lambda';
 
 const target = (request: IncomingMessage): string => `${request.headers['x-amz-target'] ?? ''}`;
@@ -112,7 +99,13 @@ const account = '000000000000';
 const operationOf = (request: IncomingMessage): string => target(request).split('.')[1] ?? '';
 
 /** What each call is about, and the action that it takes: IAM has one for a call and its batch. */
-const callOf: Record<Service, Reader> = {
+const callOf: Record<Service | Telemetry, Reader> = {
+  logs: (request, body, region) => {
+    const { logGroupName } = JSON.parse(`${body}`) as { logGroupName: string };
+    const resource = `arn:aws:logs:${region}:${account}:log-group:${logGroupName}`;
+    return { action: `logs:${operationOf(request)}`, resource };
+  },
+  cloudwatch: (request) => ({ action: `cloudwatch:${operationOf(request)}`, resource: '*' }),
   sqs: (request, body, region) => {
     const { QueueUrl, QueueName } = JSON.parse(`${body}`) as Record<string, string>;
     return {
