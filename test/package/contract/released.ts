@@ -4,12 +4,11 @@ import type { Command } from 'commander';
 import * as z from 'zod';
 import { failureSchema } from '../../../lib/delivery/letters/dead-letter.ts';
 import { partNames } from '../../../lib/delivery/letters/parts.ts';
-import { exitCodes, programOf } from '../../../lib/desk/cli/cli.ts';
+import { exitCodes } from '../../../lib/desk/cli/cli.ts';
 import { letterKinds } from '../../../lib/message/failure-kinds.ts';
-import { loadOptionDesks } from '../../../lib/options.ts';
 import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
 import { parameters } from '../../../lib/stage/template/all-settings.ts';
-import { quietTerminal } from '../../lib/desk/cli/typed.ts';
+import { quietProgram } from '../../lib/desk/cli/typed.ts';
 import { deploy, type Properties, type Template } from '../cloudformation.ts';
 import { contracts } from './contract.ts';
 import { releases as folder, lastVersion } from './releases.ts';
@@ -78,15 +77,7 @@ export async function releasedFrom(template: Template): Promise<Released> {
     },
     metrics: Object.fromEntries(metrics),
     alarms,
-    commands: commandsIn(
-      programOf({
-        terminal: quietTerminal,
-        desks: await loadOptionDesks(),
-        finish: () => {},
-        collect: () => {},
-        sayLast: () => {},
-      }),
-    ),
+    commands: commandsIn(await quietProgram()),
     exitCodes,
   };
 }

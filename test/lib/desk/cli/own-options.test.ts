@@ -1,16 +1,8 @@
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { programOf } from '../../../../lib/desk/cli/cli.ts';
-import { loadOptionDesks } from '../../../../lib/options.ts';
-import { quietTerminal } from './typed.ts';
+import { quietProgram } from './typed.ts';
 
-const program = programOf({
-  terminal: quietTerminal,
-  desks: await loadOptionDesks(),
-  finish: () => {},
-  collect: () => {},
-  sayLast: () => {},
-});
+const program = await quietProgram();
 
 /** Every command below, with its words. */
 const commandsBelow = (command: Command, words: string[] = []): [words: string, command: Command][] =>

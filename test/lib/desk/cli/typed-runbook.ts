@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { programOf } from '../../../../lib/desk/cli/cli.ts';
-import { loadOptionDesks, options } from '../../../../lib/options.ts';
+import { options } from '../../../../lib/options.ts';
 import { brokenBy, type Json } from '../../../package/contract/released.ts';
 import { joined, shapeOf } from '../../../package/contract/shape.ts';
 import type { localOffice } from './local-office.ts';
-import { quietTerminal, typed } from './typed.ts';
+import { quietProgram, typed } from './typed.ts';
 
 const root = resolve(import.meta.dirname, '../../../..');
 
@@ -30,13 +29,7 @@ export const commandsIn = (document: string): string[] =>
   situationsIn(document).flatMap(({ commands }) => commands);
 
 /** The command with all that options add. */
-export const program = programOf({
-  terminal: quietTerminal,
-  desks: await loadOptionDesks(),
-  finish: () => {},
-  collect: () => {},
-  sayLast: () => {},
-});
+export const program = await quietProgram();
 
 /** The name of the command in a line, as in `sis-relay letters list`, and its own options. */
 const commandOf = (line: string) => {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
-import { run } from '../../../../lib/desk/cli/cli.ts';
+import { programOf, run } from '../../../../lib/desk/cli/cli.ts';
 import type { Terminal } from '../../../../lib/desk/cli/print/terminal.ts';
+import { loadOptionDesks } from '../../../../lib/options.ts';
 
 type Person = {
   /** What standard input holds. */
@@ -31,6 +32,16 @@ export const quietTerminal: Terminal = {
   edit: async (text) => text,
   command: (words) => `sis-relay ${words}`,
 };
+
+/** The whole command, with the commands of options. */
+export const quietProgram = async () =>
+  programOf({
+    terminal: quietTerminal,
+    desks: await loadOptionDesks(),
+    finish: () => {},
+    collect: () => {},
+    sayLast: () => {},
+  });
 
 /** The command as a person types it, in this process: what it prints, what it asks, and how it ends. */
 export const typed = async (

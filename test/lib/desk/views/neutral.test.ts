@@ -1,18 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { programOf } from '../../../../lib/desk/cli/cli.ts';
-import { loadOptionDesks } from '../../../../lib/options.ts';
-import { quietTerminal } from '../cli/typed.ts';
+import { quietProgram } from '../cli/typed.ts';
 
 const lib = resolve(import.meta.dirname, '../../../../lib');
-const program = programOf({
-  terminal: quietTerminal,
-  desks: await loadOptionDesks(),
-  finish: () => {},
-  collect: () => {},
-  sayLast: () => {},
-});
+const program = await quietProgram();
 const verbs = program.commands.map((each) => each.name());
 const typed = new RegExp(`--[a-z]|sis-relay (?:${verbs.join('|')})\\b`);
 /** A text that is a command or options as a whole is for `command`. */
