@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { waitLimitMs } from '../../../limits.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
 import { typed } from '../cli/typed.ts';
 import { browserPath } from './browser-path.ts';
 
@@ -25,10 +27,22 @@ const disabledFeatures = [
   'NetworkTimeServiceQuerying',
 ];
 
+/** Chromium's socket lies in a folder of its temporary folder, and an address of a socket is short. */
+const maxSocketPath = 107;
+const isRoomFor = (folder: string): boolean =>
+  join(folder, '.org.chromium.Chromium.XXXXXX', 'SingletonSocket').length <= maxSocketPath;
+
+/** What a killed browser leaves is in the test's own folder. */
+const environment = (): NodeJS.ProcessEnv => {
+  const folder = temporaryFolder();
+  return isRoomFor(folder) ? { ...process.env, TMPDIR: folder } : process.env;
+};
+
 export const launch = (): Promise<Browser> =>
   chromium.launch({
     executablePath: browserPath() ?? '',
     headless: true,
+    env: environment(),
     args: [
       `--disable-features=${disabledFeatures.join()}`,
       // Its sandbox does not start for root, as in a container.
