@@ -236,6 +236,12 @@ export const chosenFrom = async ({ lists }: Desk, query: URLSearchParams): Promi
   return { letters, groups: value.groupsOf(letters).groups, count: letters.length, given, filter };
 };
 
+/** How many letters the screen showed that a form comes from: with others, a run asks first. */
+export const shownIn = (form: URLSearchParams): number | undefined => {
+  const shown = form.get('shown');
+  return shown === null ? undefined : Number(shown);
+};
+
 type ChosenScreen = {
   path: string;
   title: string;
@@ -252,7 +258,12 @@ export const addChosen = (desk: Desk, { path, title, sentence, empty, form }: Ch
     const { groups, count, given, filter } = await chosenFrom(desk, query);
     return [
       text(`${matchText(count)}. ${sentence}`),
-      count > 0 && { action: path, hidden: given, isMain: true, ...form(countOf(count, 'letter'), given) },
+      count > 0 && {
+        action: path,
+        hidden: { ...given, shown: String(count) },
+        isMain: true,
+        ...form(countOf(count, 'letter'), given),
+      },
       groupTable('Letters by cause', groups, empty),
       ...(count === 0 ? await becameOfFilter({ ...desk, signal: context.req.raw.signal }, filter) : []),
     ];

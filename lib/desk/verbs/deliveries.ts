@@ -5,9 +5,12 @@ import { pauseView } from '../views/pause.ts';
 import { wakePlanView, wokenNotes } from '../views/waiting.ts';
 import type { Operator } from './operator.ts';
 
-type Waking = Pick<Parameters<typeof wakeMessages>[1], 'filter' | 'limit' | 'reason' | 'dryRun'>;
+type Waking = Pick<Parameters<typeof wakeMessages>[1], 'filter' | 'limit' | 'reason' | 'dryRun'> & {
+  /** The operator has pressed what says so: a message that is woken too early waits again. */
+  isAgreed?: boolean;
+};
 
-export const wake = async (operator: Operator, given: Waking): Promise<Woken> => {
+export const wake = async (operator: Operator, { isAgreed = false, ...given }: Waking): Promise<Woken> => {
   const { target, audit, signal } = operator;
   const woken = await wakeMessages(target, {
     ...given,
@@ -17,11 +20,9 @@ export const wake = async (operator: Operator, given: Waking): Promise<Woken> =>
     confirm: async (plan) => {
       operator.show('Plan', wakePlanView(plan), { plan });
       if (given.dryRun || plan.messages === 0 || signal.aborted) return false;
-      const answer = await operator.ask({
-        hint: 'The functions will handle them at once. A message whose cause remains waits again.',
-        act: `Wake ${countOf(plan.messages, 'message')}`,
-      });
-      return answer !== undefined;
+      return (
+        isAgreed || (await operator.ask({ act: `Wake ${countOf(plan.messages, 'message')}` })) !== undefined
+      );
     },
   });
   const { plan: _, ...result } = woken;

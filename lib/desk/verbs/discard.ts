@@ -5,14 +5,11 @@ import type { Operator } from './operator.ts';
 import { becameOfFilter } from './what-happened.ts';
 
 type Discarding = Pick<Parameters<typeof discardLetters>[1], 'filter' | 'limit' | 'reason' | 'dryRun'> & {
-  /** The operator has seen these letters and chosen. */
-  isAgreed?: boolean;
+  /** The operator has seen so many letters, and agreed to discard them. Others are asked about. */
+  agreed?: number | undefined;
 };
 
-export const discard = async (
-  operator: Operator,
-  { isAgreed = false, ...given }: Discarding,
-): Promise<Discarded> => {
+export const discard = async (operator: Operator, { agreed, ...given }: Discarding): Promise<Discarded> => {
   const { target, audit, signal } = operator;
   const { filter, reason, dryRun } = given;
   const result = await discardLetters(target, {
@@ -25,7 +22,8 @@ export const discard = async (
       const became = plan.letters === 0 ? await becameOfFilter(operator, filter) : [];
       const view = [...discardPlanView(plan), ...became];
       operator.show('Plan', view, { plan });
-      if (isAgreed || dryRun || plan.letters === 0 || signal.aborted) return isAgreed;
+      if (dryRun || plan.letters === 0 || signal.aborted) return false;
+      if (plan.letters === agreed) return true;
       const answer = await operator.ask({
         hint: `They are archived, then deleted from the queue. Reason: ${reason}`,
         act: `Discard ${countOf(plan.letters, 'letter')}`,

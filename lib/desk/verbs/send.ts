@@ -17,9 +17,15 @@ type Undecided = {
   isUndecidedContinued?: boolean | undefined;
 };
 
+type Replaying = ReplayOptions &
+  Undecided & {
+    /** The operator has seen so many letters, and decided to send them: only a plan that leaves some out is asked about. */
+    agreed?: number | undefined;
+  };
+
 export const replay = async (
   operator: Operator,
-  { isUndecidedContinued, ...given }: ReplayOptions & Undecided,
+  { isUndecidedContinued, agreed, ...given }: Replaying,
 ): Promise<ReplayResult> => {
   const { target, audit, signal } = operator;
   const options = { ...given };
@@ -36,6 +42,7 @@ export const replay = async (
       operator.show('Plan', view, { plan, connection, paused });
       const count = plan.send.reduce((sum, { letters }) => sum + letters, 0);
       if (options.dryRun || count === 0 || signal.aborted) return false;
+      if (count === agreed && plan.matching === agreed) return true;
       const { rate: _, ...others } = options;
       const answer = await operator.ask({
         text: runSentence(plan, options),

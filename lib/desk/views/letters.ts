@@ -265,7 +265,7 @@ export const firstAction = (
       ...(kind === 'uncertain'
         ? [{ lead: 'To look on the platform', command: `letters verify ${these}` }]
         : outdatedCommands(these)),
-      { links: [{ text: decideTexts[kind], to: href('/uncertain', which) }] },
+      ...decideActions(kind, { letters, which }),
     ];
   if (letterUseOf(kind) === 'none') return [];
   const replay: Form = {
@@ -294,10 +294,24 @@ export const firstAction = (
   return [...steps, { lead, command: `letters replay ${these}` }, replay];
 };
 
-export const decideTexts: Record<UndecidedKind, string> = {
-  uncertain: 'Look, then decide',
-  outdated: 'Compare, then decide',
+/** A look for what is uncertain changes nothing, so it begins at once. What no look tells, a person compares. */
+export const decideActions = (
+  kind: UndecidedKind,
+  { letters, which }: { letters: number; which: { cause: string } | { id: string } | { kind: string } },
+): View => {
+  const to = href('/uncertain', which);
+  if (kind === 'outdated') return [{ links: [{ text: 'Compare, then decide', to }] }];
+  return [lookForm(letters, which), { links: [{ text: 'Decide one by one', to }] }];
 };
+
+export const lookForm = (letters: number, which: NonNullable<Form['hidden']>): Form => ({
+  action: '/uncertain',
+  hidden: which,
+  isHarmless: true,
+  buttons: [
+    { text: `Look for ${countOf(letters, 'letter')} on the platform`, short: 'Look on the platform' },
+  ],
+});
 
 const editLink = (count: string, which: { cause: string } | { id: string }): Link => ({
   text: `Edit${count}`,
@@ -312,7 +326,12 @@ export const otherLinks = (
   which: { cause: string } | { id: string },
 ): Link[] => {
   const count = letters === undefined ? '' : ` ${countOf(letters, 'letter')}`;
-  return isCorrectedFirst(kind) ? [] : [editLink(count, which), discardLink(count, which)];
+  if (isCorrectedFirst(kind)) return [];
+  const first =
+    letterUseOf(kind) === 'none'
+      ? { text: `Export${count}`, to: href('/export', which), isChange: true as const, short: 'Export' }
+      : editLink(count, which);
+  return [first, discardLink(count, which)];
 };
 
 const discardLink = (count: string, which: { cause: string } | { id: string }): Link => ({

@@ -23,7 +23,7 @@ import { ageOf, countOf, numberOf, partOf } from './format.ts';
 import {
   adviceOf,
   causeText,
-  decideTexts,
+  decideActions,
   firstAction,
   kindTone,
   otherLinks,
@@ -298,6 +298,17 @@ export const overviewView = (status: Status<OptionStatus>, { chart, asking, done
   { fold: sectionsOf(status), summary: 'Platform, pace, queues, versions, and letters by kind' },
 ];
 
+/** Where a run of the console ended: a person goes on from there, without a way back. */
+export const nextView = (status: Status<OptionStatus>): View => {
+  const steps = firstOf(status, Number.POSITIVE_INFINITY);
+  return [
+    { title: 'What to do next', isFirst: true, part: steps.slice(0, maxNext) },
+    ...(steps.length > maxNext ? [{ links: [{ text: `All ${numberOf(steps.length)}`, to: '/' }] }] : []),
+  ];
+};
+
+const maxNext = 4;
+
 const figuresOf = ({ waiting, letters, pace }: Status<OptionStatus>, done: number | undefined): Figure[] => {
   const messages = waiting.reduce((sum, group) => sum + group.messages, 0);
   const isBlocked = waiting.some(({ kind }) => needsPerson(kind));
@@ -515,10 +526,6 @@ const otherCausesView = (groups: readonly Group[]): View => {
 
 const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { letters }) => sum + letters, 0);
 
-const lookLink = (kind: UndecidedKind): Block => ({
-  links: [{ text: decideTexts[kind], to: href('/uncertain', { kind }) }],
-});
-
 /** What can be looked up, and what cannot. */
 const undecidedNotes: Record<UndecidedKind, { text: string; note(need: string): Note; commands: View }> = {
   uncertain: {
@@ -548,7 +555,7 @@ const undecidedView = (groups: readonly Group[]): View =>
     const need = `${countOf(letters, 'letter needs', 'letters need')} your decision`;
     const { note, text: why, commands } = undecidedNotes[each];
     return [
-      stepOf([note(need), ...commands, lookLink(each)], 'today', {
+      stepOf([note(need), ...commands, ...decideActions(each, { letters, which: { kind: each } })], 'today', {
         title: need,
         text: `${why} (${each})`,
         whom: harmText(undecided),
@@ -754,10 +761,10 @@ const wakeAllView = (waiting: readonly WaitingGroup[]): View => {
           buttons: [{ text: `Wake all ${count}`, short: 'Wake all' }],
         },
       ],
-      'note',
+      'shortcut',
       {
-        title: 'Once their causes are gone',
-        text: `Wake all ${count} at once: what still waits for its cause waits again.`,
+        title: `Wake ${count}, once their causes are gone`,
+        text: 'What still waits for its cause waits again.',
       },
     ),
   ];
@@ -816,10 +823,10 @@ const replayAllView = (groups: readonly Group[]): View => {
         // The plan is about all letters, and says which of them can be sent.
         { action: '/replay', isHarmless: true, buttons: [{ text: 'Plan one replay' }] },
       ],
-      'note',
+      'shortcut',
       {
-        title: 'Quickest, once the causes are gone',
-        text: `One replay of ${numberOf(sent.length)} causes: each is tried with a few letters first.${leaves}`,
+        title: `Replay ${numberOf(sent.length)} causes, once they are gone`,
+        text: `Each is tried with a few letters first.${leaves}`,
       },
     ),
   ];
@@ -828,13 +835,13 @@ const replayAllView = (groups: readonly Group[]): View => {
 /** `isSentWithAll`: the replay of all causes sends it, too. Only the console has a button for it then. */
 const firstOfCause = (group: Group, isSentWithAll: boolean): Block => {
   const { letters, kind, function: name, cause, newestMs } = group;
-  const of = `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind})`;
+  const of = `${countOf(letters, 'letter')} of ${name || 'no function'}`;
   return stepOf(
     [
       {
         tone: kindTone(kind),
         to: `/causes#${cause}`,
-        text: `${of}, the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
+        text: `${of} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
       },
       ...adviceOf(
         group,
@@ -843,7 +850,7 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): Block => {
       { links: otherLinks(group, { cause }) },
     ],
     healsByItself(kind) ? 'watch' : 'today',
-    { title: of, text: causeText(group), whom: harmText([group]) },
+    { title: `${kind}: ${of}`, text: causeText(group), whom: harmText([group]) },
   );
 };
 

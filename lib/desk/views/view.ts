@@ -76,8 +76,11 @@ export type Form = {
   isSearch?: true;
 };
 
-/** `now`: something stands still until a person acts. `today`: letters wait for a person. `watch`: it may heal by itself. */
-export type Severity = 'now' | 'today' | 'watch' | 'note';
+/**
+ * `now`: something stands still until a person acts. `today`: letters wait for a person. `watch`: it may heal by itself. `note`: it
+ * needs nobody. `shortcut`: one step in place of several of the others.
+ */
+export type Severity = 'now' | 'today' | 'watch' | 'note' | 'shortcut';
 
 /**
  * Something for a person to do: a sentence, for the console in parts; then what to do, its first action first. The console shows it as a

@@ -36,9 +36,10 @@ export const remarksOn = (groups: readonly WaitingGroup[]): string[] => {
   ];
 };
 
-export const wokenNotes = ({ woken, taken, failed, left }: Omit<Woken, 'plan'>): View => {
+export const wokenNotes = ({ plan, woken, taken, failed, left }: Woken): View => {
   const messages = (count: number) => countOf(count, 'message was', 'messages were');
   return [
+    plan.messages === 0 && text('Nothing was woken.'),
     woken > 0 && { tone: 'good', text: `${messages(woken)} woken: their functions take them now.` },
     woken > 0 && { lead: 'To see which wait again, and what is next', command: 'status' },
     woken > 0 && { links: [{ text: 'What waits now', to: '/waiting' }] },

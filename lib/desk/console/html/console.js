@@ -241,7 +241,18 @@ const select = (form) => {
   addEventListener('pageshow', tell);
 };
 
+/** A card that shows all that it says, and holds nothing else, has nothing to open. */
+const hideNeedless = () => {
+  for (const more of document.querySelectorAll('.step > .more:not([open], :has(> :not(summary)))')) {
+    more.hidden = false;
+    const texts = [...more.parentElement.querySelectorAll('.line, .said > p')];
+    more.hidden = texts.every(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth);
+  }
+};
+addEventListener('resize', hideNeedless);
+
 const begin = (element) => {
+  hideNeedless();
   for (const each of element.querySelectorAll('[data-load]')) load(each);
   for (const each of element.querySelectorAll('[data-selection]')) select(each);
 };

@@ -75,8 +75,8 @@ const closedForm = (
   const focus = isMain ? html` tabindex="-1" autofocus aria-label="${buttons[0]?.text ?? ''}"` : '';
   return html`<form ${how} action="${action}"${focus}>${hiddenFields(hidden)}${fields.map(fieldOf)}${buttons.map(
     ({ text, value, isDestructive, short }, at) => {
-      const look = isDestructive ? 'danger' : isMain && at === 0 ? 'main' : undefined;
-      return html`<button${value === undefined ? '' : html` name="decision" value="${value}"`}${look === undefined ? '' : html` class="${look}"`}${isShort && short ? html` aria-label="${text}"` : ''}>${isShort && short ? short : text}</button> `;
+      const look = [isMain && at === 0 && 'main', isDestructive && 'danger'].filter(Boolean).join(' ');
+      return html`<button${value === undefined ? '' : html` name="decision" value="${value}"`}${look === '' ? '' : html` class="${look}"`}${isShort && short ? html` aria-label="${text}"` : ''}>${isShort && short ? short : text}</button> `;
     },
   )}</form>`;
 };

@@ -93,9 +93,15 @@ const blockOf = (block: Block, showing: Showing): Html => {
   return html``;
 };
 
-const severities: Record<Severity, string> = { now: 'Act now', today: 'Today', watch: 'Watch', note: 'Note' };
+const severities: Record<Severity, string> = {
+  now: 'Act now',
+  today: 'Today',
+  watch: 'Watch',
+  note: 'Note',
+  shortcut: 'All at once',
+};
 
-/** A card with one button. Its text is cut to one line, until it is opened. */
+/** A card with one button. Each of its texts is cut to one line, until it is opened. */
 const stepOf = ({ step, severity, card, next }: Step, showing: Showing): Html => {
   const { title = sentenceOf(step), text: what, whom = '' } = card ?? {};
   const [remedy] = next.filter((each): each is Note => !!each && 'tone' in each && each.tone === 'todo');
@@ -107,13 +113,13 @@ const stepOf = ({ step, severity, card, next }: Step, showing: Showing): Html =>
   const rest = next.filter((each) => each !== remedy && !(each && isAction(each)));
   const inside = shown([...rest, ...others], { ...showing, level: 3 });
   const isCut = card !== undefined || remedy !== undefined || String(inside) !== '';
-  return html`<li class="step ${severity}"><p class="line"><span class="badge ${severity}">${severities[severity]}</span> <span class="title">${pieceOf({ text: title, ...(step.to && { to: step.to }) }, showing)}</span>${whom === '' ? '' : html` <span class="quiet">${said(whom)}</span>`}</p><div class="said">${
-    what === undefined ? '' : html`<p class="what">${said(what)}</p>`
-  }${remedy === undefined ? '' : html`<p class="remedy">→ ${said(sentenceOf(remedy))}</p>`}</div>${
+  return html`<li class="step ${severity}"><div class="top"><p class="line"><span class="badge ${severity}">${severities[severity]}</span> <span class="title">${pieceOf({ text: title, ...(step.to && { to: step.to }) }, showing)}</span></p>${
     main === undefined
       ? ''
       : html`<div class="act main">${actionsOf([main], { ...showing, isShort: true })}</div>`
-  }${isCut ? html`<details class="more"><summary aria-label="More about: ${plain(title)}">More</summary>${inside}</details>` : ''}</li>`;
+  }</div><div class="said">${
+    what === undefined ? '' : html`<p class="what">${said([what, whom].filter(Boolean).join(' · '))}</p>`
+  }${remedy === undefined ? '' : html`<p class="remedy">→ ${said(sentenceOf(remedy))}</p>`}</div>${isCut ? html`<details class="more"><summary aria-label="More about: ${plain(title)}">More</summary>${inside}</details>` : ''}</li>`;
 };
 
 const isOffered = (action: Action, { as = 'console' }: Showing): boolean =>

@@ -1,7 +1,7 @@
 import { UsageError } from '../../../stage/command-errors.ts';
 import { discard } from '../../verbs/discard.ts';
 import type { Field } from '../../views/view.ts';
-import { addChosen, addVerb, type Desk, filterFrom, reasonIn, runOn } from '../desk.ts';
+import { addChosen, addVerb, type Desk, filterFrom, reasonIn, runOn, shownIn } from '../desk.ts';
 import type { Run } from '../runs.ts';
 
 export const addDiscard = (desk: Desk): void => {
@@ -14,18 +14,18 @@ export const addDiscard = (desk: Desk): void => {
       const isAll = Object.keys(given).length === 0;
       const all = { checkbox: 'all', label: 'All letters', isRequired: true };
       const fields: Field[] = [...(isAll ? [all] : []), { reason: 'required' }];
-      return { fields, buttons: [{ text: `Plan to discard ${letters}`, isDestructive: true }] };
+      return { fields, buttons: [{ text: `Discard ${letters}`, isDestructive: true }] };
     },
   });
-  addVerb(desk, '/discard', (form) => beginDiscard(desk, form));
+  addVerb(desk, '/discard', (form) => beginDiscard(desk, form, shownIn(form)));
 };
 
-/** `isAgreed`: a single letter, which the operator has seen and chosen. */
-export const beginDiscard = (desk: Desk, form: URLSearchParams, isAgreed = false): Run => {
+/** `agreed`: how many letters the operator has seen, and chosen to discard. */
+export const beginDiscard = (desk: Desk, form: URLSearchParams, agreed?: number): Run => {
   const { filter, given } = filterFrom(form);
   const reason = reasonIn(form);
   if (Object.keys(filter).length === 0 && form.get('all') !== 'yes')
     throw new UsageError('Which letters? Choose some, or set a filter.');
-  const options = { filter, reason, dryRun: false, isAgreed };
+  const options = { filter, reason, dryRun: false, agreed };
   return desk.runs.begin('Discard', (at) => discard(at, options), runOn('/discard', given));
 };

@@ -5,7 +5,7 @@ import { readFlow } from '../../messages/letters/list.ts';
 import { readDone } from '../../reviews/metric-counts.ts';
 import { changeDeliveries, wake } from '../../verbs/deliveries.ts';
 import { hourly } from '../../views/hourly.ts';
-import { overviewView } from '../../views/status.ts';
+import { nextView, overviewView } from '../../views/status.ts';
 import { type Block, stepOf, type View } from '../../views/view.ts';
 import { createKept } from '../cached-value.ts';
 import {
@@ -101,13 +101,18 @@ export const addOverview = (desk: Desk): void => {
     async () => html`<div data-live="/overview/live">${(await look()).part()}</div>`,
   );
   addLive(desk, '/overview/live', look);
+  addScreen(desk, ['/next', 'Next'], async () => partOf(desk, nextView((await desk.status.get()).value)));
   addScreen(desk, ['/trends', 'Trends'], async () => partOf(desk, [await dayChart()]));
 
   addVerb(desk, '/wake', (form) => {
     const { filter, given } = filterFrom(form);
     const reason = form.get('reason') || undefined;
     const { about } = runOn('/waiting', given);
-    return runs.begin('Wake what waits', (at) => wake(at, { filter, reason, dryRun: false }), { about });
+    return runs.begin(
+      'Wake what waits',
+      (at) => wake(at, { filter, reason, dryRun: false, isAgreed: true }),
+      { about },
+    );
   });
   for (const verb of ['pause', 'resume'] as const)
     addVerb(desk, `/${verb}`, (form) => {

@@ -26,7 +26,7 @@ export const addReplay = (desk: Desk): void => {
 export const beginReplay = (
   desk: Desk,
   form: URLSearchParams,
-  chosen: { includeUncertain: boolean; reason?: string | undefined },
+  chosen: { includeUncertain: boolean; reason?: string | undefined; agreed?: number | undefined },
 ): Run => {
   const { filter, given } = filterFrom(form);
   const options = { ...runDefaults, filter, ...chosen, dryRun: desk.readOnly, probe: true };

@@ -75,7 +75,7 @@ const contentOf = (run: Run, desk: Desk): Html => {
   }</p>${progress ? html`<progress max="${Math.max(1, progress.of)}" value="${progress.done}" aria-label="${progress.what}"></progress>` : ''}
 ${problem === undefined ? '' : html`<p class="problem" role="alert">${said(problem)}</p>`}
 ${question ? questionOf(id, question) : ''}${[...parts].toReversed().map(([title, part]) => partOf(desk, { title, part, isPast: ended !== undefined && title === 'Plan' && parts.has('Result') }))}
-${ended ? html`<p>${again === undefined ? '' : html`<a href="${again}">Plan again</a> · `}<a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
+${ended ? html`<p>${again === undefined ? '' : html`<a href="${again}">Plan again</a> · `}<a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>${htmlOf(desk, [{ later: 'What to do next', to: '/next' }])}` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
 };
 
 /** What was planned says what will be done: once it is done, it is folded. */

@@ -3,7 +3,7 @@ import { UsageError } from '../../../stage/command-errors.ts';
 import { revealLetters } from '../../messages/letters/show.ts';
 import { verify } from '../../verbs/verify.ts';
 import { countOf } from '../../views/format.ts';
-import { about, groupTable, letterLink, origin } from '../../views/letters.ts';
+import { about, groupTable, letterLink, lookForm, origin } from '../../views/letters.ts';
 import { maxRevealed, revealedView, revealForm } from '../../views/verify.ts';
 import { type Form, href, table, text, type View } from '../../views/view.ts';
 import {
@@ -17,6 +17,7 @@ import {
   reasonIn,
   render,
   runOn,
+  shownIn,
   whichOf,
 } from '../desk.ts';
 import { hiddenFields, reasonField } from '../html/forms.ts';
@@ -65,7 +66,11 @@ export const addUncertain = (desk: Desk): void => {
       { minor: ['Age', 'Function'] },
     );
     const turning = pager(paged, (page) => href('/uncertain', { ...given, page }));
-    const kinds = hiddenFields({ ...given, kind: given.kind ?? undecidedKinds });
+    const kinds = hiddenFields({
+      ...given,
+      kind: given.kind ?? undecidedKinds,
+      shown: String(letters.length),
+    });
     const decide = desk.readOnly
       ? htmlOf(desk, [rows])
       : html`<form method="post" action="/decide" data-selection>${kinds}${offered(desk, '/decide', decisions({ uncertain, outdated }))}
@@ -97,16 +102,16 @@ ${htmlOf(desk, [rows])}</form>`;
     return render(desk, context, { title: 'Uncertain, revealed', content: revealedView(revealed, reason) });
   });
 
-  // A person has seen these letters and chosen, so the decision is carried out after the plan of a replay.
+  // A person has seen these letters and chosen: a replay asks only if its plan sends others.
   addVerb(desk, '/decide', (form) => {
     const reason = reasonIn(form);
     const chosen = form.get('of') === 'matching' ? form : idsOnly(form);
     const count = chosen.getAll('id').length;
     if (count === 0 && form.get('of') !== 'matching')
       throw new UsageError('No letter is ticked. Tick some, or choose all of them.');
-    return form.get('decision') === 'discard'
-      ? beginDiscard(desk, chosen, count === 1)
-      : beginReplay(desk, chosen, { includeUncertain: true, reason });
+    if (form.get('decision') === 'discard') return beginDiscard(desk, chosen, count === 1 ? 1 : undefined);
+    const agreed = chosen === form ? shownIn(form) : count;
+    return beginReplay(desk, chosen, { includeUncertain: true, reason, agreed });
   });
 };
 
@@ -122,13 +127,7 @@ const idsOnly = (form: URLSearchParams): URLSearchParams => {
 
 const lookView = (letters: number, given: Form['hidden']): View => [
   text('It is not known whether the uncertain ones were done, and doing them twice does harm.'),
-  {
-    action: '/uncertain',
-    hidden: given ?? {},
-    isHarmless: true,
-    isMain: true,
-    buttons: [{ text: `Look for ${countOf(letters, 'letter')} on the platform` }],
-  },
+  { ...lookForm(letters, given ?? {}), isMain: true },
   {
     tone: 'quiet',
     text: 'This changes nothing. What was found can then be discarded, and what was not found sent, all at once.',

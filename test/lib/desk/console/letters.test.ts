@@ -77,7 +77,7 @@ test('nothing is preset beside what discards, and each button has a place for th
 
 test.each([
   ['/replay', 'Make the plan for 2 letters'],
-  ['/discard', 'Plan to discard 2 letters'],
+  ['/discard', 'Discard 2 letters'],
   ['/export', 'Export 2 letters'],
 ])('%s says how many letters it is for', async (address, button) => {
   const chosen = ids.slice(0, 2).map((id): [string, string] => ['selected', id]);

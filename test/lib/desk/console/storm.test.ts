@@ -39,7 +39,7 @@ describe.skipIf(browserPath() === undefined)('in a storm of fifteen causes', () 
 
   test('a person sees all that is to be done on one screen: numbered, with its severity in a word, and one button each', async () => {
     await tall('/');
-    const cards = await page.locator('.step:not(.note)').evaluateAll((all) =>
+    const cards = await page.locator('.step:not(.note, .shortcut)').evaluateAll((all) =>
       all.map((card) => ({
         bottom: card.getBoundingClientRect().bottom,
         severity: card.querySelector('.badge')?.textContent ?? '',

@@ -91,6 +91,33 @@ test('the list of runs tells them apart: on what, by whom, how they ended, and h
   await ours.close();
 });
 
+test('letters that a screen has shown are discarded or sent without another question, unless there are others', async () => {
+  const office = await offices.open();
+  const ids = await office.park([{}, {}, {}]);
+  const ours = await openConsole(office.target);
+  const begin = async (path: string, form: Record<string, string>) => {
+    const run = (await ours.post(path, { reason: 'on paper', ...form })).headers.location ?? '';
+    for (;;) {
+      const { text } = await ours.get(run);
+      // Nothing is at work that would send an outcome.
+      if (/name="question"|This run ended|Waiting up to/.test(text)) return { run, text };
+    }
+  };
+  const [one = '', two = '', three = ''] = ids;
+  const other = await begin('/discard', { id: one, shown: '2' });
+  expect(other.text).toContain('>Discard 1 letter</button>');
+  const discarded = await begin('/discard', { id: one, shown: '1' });
+  expect(discarded.text).toMatch(/1 letter was discarded\.[\s\S]*data-load="\/next"/);
+  const decision = { of: 'matching', decision: 'send' };
+  const asked = await begin('/decide', { ...decision, id: two, shown: '2' });
+  expect(asked.text).toContain('>Send 1 letter</button>');
+  const sent = await begin('/decide', { ...decision, id: three, shown: '1' });
+  expect(sent.text).not.toContain('name="question"');
+  await ours.post(`${sent.run}/stop`, {});
+  expect((await ours.get('/next')).text).toContain('What to do next');
+  await ours.close();
+});
+
 test('the form for one letter shows what its fields hold, and marks what fails; values are revealed with a reason', async () => {
   const office = await offices.open();
   const [id = ''] = await office.park([
