@@ -1,11 +1,12 @@
 import { RefusedError, UsageError } from '../../../../stage/command-errors.ts';
-import { changed, changedInEditor, changeFrom, removalOf } from '../../../messages/edit/change.ts';
+import { changed, changedInEditor } from '../../../messages/edit/change.ts';
 import { findLetter } from '../../../messages/letters/list.ts';
 import type { ReplayOptions } from '../../../messages/replay/replay.ts';
 import type { RunOptions } from '../../../messages/replay/run.ts';
 import * as verbs from '../../../verbs/send.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Terminal } from '../../print/terminal.ts';
+import { changeFrom, removalOf } from './set-option.ts';
 
 /** The options for sending letters, as typed. */
 type GivenRun = Omit<RunOptions, 'waitSeconds'> & { canaryWait: number; continueUndecided?: boolean };

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  changed,
-  changedInEditor,
-  changeFrom,
-  differences,
-  removalOf,
-} from '../../../../../lib/desk/messages/edit/change.ts';
+import { changeFrom, removalOf } from '../../../../../lib/desk/cli/actions/letters/set-option.ts';
+import { changed, changedInEditor, differences } from '../../../../../lib/desk/messages/edit/change.ts';
 import { inTopic, noticeOf, onBus } from '../../../../envelopes.ts';
 
 const body = '{"data":{"grade":{"points":12},"files":[{"name":"a"},{"name":"b"}],"userId":301}}';
