@@ -57,7 +57,7 @@ export const unknownName = (
   return unknownId(
     sisId,
     safe`The crosswalk does not know this data.${sisId.field}${nearText(near)}${fills ? safe`. It has names from ${sources}` : ''}`,
-    `${nearRemedy('The crosswalk', near)}Look the name up: \`sis-relay crosswalk show ${optionOf[kind]} <name>\`. If it is right, add it on the platform or in the university’s file. The next fill learns it; \`sis-relay crosswalk fill\` fills now. ${correctIt}`,
+    `${nearRemedy('The crosswalk', near)}Look the name up (\`sis-relay crosswalk show ${optionOf[kind]} <name>\`). If it is right, add it on the platform or in the university’s file. The next fill learns it, or a fill that you start now (\`sis-relay crosswalk fill\`). ${correctIt}`,
   );
 };
 

@@ -193,7 +193,9 @@ const commandsIn = async (
 export const bucketOf = async (target: Pick<Target, 'bucket'>): Promise<string> => {
   const bucket = await target.bucket();
   if (bucket === undefined)
-    throw new RefusedError('The bucket is not known. Pass --bucket, or set SIS_RELAY_BUCKET.');
+    throw new RefusedError('The bucket is not known. Pass --bucket, or set SIS_RELAY_BUCKET.', {
+      inBrowser: 'The bucket is not known. Set SIS_RELAY_BUCKET, and start the console again.',
+    });
   return bucket;
 };
 

@@ -145,6 +145,10 @@ const put = async (
   if (bucket === undefined)
     throw new RefusedError(
       'Nothing was changed or revealed. Every change is recorded in the audit log, but its bucket is not known. Pass --bucket, or set SIS_RELAY_BUCKET.',
+      {
+        inBrowser:
+          'Nothing was changed or revealed. Every change is recorded in the audit log, but its bucket is not known. Set SIS_RELAY_BUCKET, and start the console again.',
+      },
     );
   const { PutObjectCommand } = await import('@aws-sdk/client-s3');
   const s3 = await target.s3();

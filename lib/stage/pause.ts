@@ -152,7 +152,7 @@ const mappingOf = async (
   const mapping = await mappings.of(name);
   if (mapping !== undefined) return mapping;
   throw new RefusedError(
-    `The function ${prefix}${name} has no event-source mapping in this account and region. Check --stage, --region and --profile.`,
+    `The function ${prefix}${name} has no event-source mapping in this account and region. Check the stage, the region and the profile.`,
   );
 };
 

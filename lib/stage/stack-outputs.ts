@@ -42,7 +42,7 @@ export const readStack: ReadStack = async (name, options) => {
     if (!(error instanceof Error) || isOfAllCalls(error)) throw error;
     const isMissing = error.name === 'ValidationError' && /does not exist/.test(error.message);
     const why = isMissing
-      ? `there is no stack ${name} in this account and region (check --stage, --region and --profile)`
+      ? `there is no stack ${name} in this account and region (check the stage, the region and the profile)`
       : `the stack ${name} cannot be read (${logText('code' in error ? `${error.code}` : error.name)})`;
     return { outputs: {}, tags: {}, why, isMissing };
   } finally {

@@ -186,7 +186,7 @@ const targetOnAws = (options: TargetOptions) => {
       const found = url ?? (await queueUrl(clients, `${prefix}${suffix}`));
       if (found === undefined)
         throw new RefusedError(
-          `There is no queue ${prefix}${suffix} in ${await placeOf(clients, options)}. Check --stage, --region and --profile.`,
+          `There is no queue ${prefix}${suffix} in ${await placeOf(clients, options)}. Check the stage, the region and the profile.`,
         );
       return found;
     }),

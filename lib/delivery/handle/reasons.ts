@@ -63,7 +63,7 @@ export const failures = {
     safe`SQS’ own redrive sent this letter back, but its message is in the bucket, so there was nothing to send`,
     {
       remedy:
-        'Replay it with `sis-relay letters replay` or from the console. They send the message from the bucket. If it was not kept there, have the producer send it again, and discard this letter.',
+        'Replay it (`sis-relay letters replay`): that sends the message from the bucket. If it was not kept there, have the producer send it again, and discard this letter.',
     },
   ),
   stoodForOther: new MessageFailure(

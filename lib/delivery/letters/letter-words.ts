@@ -60,7 +60,7 @@ const wordsWithoutFailure = (
       remedy:
         storedAt === notStored
           ? 'Have its producer send it again, then discard this letter. Set LETTERS_BUCKET, so that such messages are kept.'
-          : `The message is stored as ${storedAt}. Check that --bucket names that bucket, and that you may read it. Then replay.`,
+          : `The message is stored as ${storedAt}. Check that this is the bucket of the stage, and that you may read it. Then replay.`,
     };
   if (kind === 'unreadable')
     return {

@@ -8,17 +8,17 @@ import { getRequestListener } from '@hono/node-server';
 import { loadOptionDesks, statusPartsOf } from '../../options.ts';
 import { actorOf } from '../../stage/actor.ts';
 import { type Audit, createAudit, rolesOf } from '../../stage/audit.ts';
-import { RefusedError } from '../../stage/command-errors.ts';
+import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import { loadIntegrations } from '../../stage/integrations.ts';
 import { roles as allRoles, type Role } from '../../stage/roles.ts';
 import type { Target } from '../../stage/target.ts';
 import { waitingGroups } from '../messages/waiting/waiting.ts';
 import { statusOf } from '../reviews/status.ts';
 import { createApp } from './app.ts';
-import { inBrowserWords } from './browser-words.ts';
 import { createKept } from './cached-value.ts';
 import { createLists, type Lists } from './desk.ts';
 import { createSession, headers } from './guard.ts';
+import { withoutCommands } from './html/html.ts';
 import { createKeptFilters } from './kept-filters.ts';
 import { createKeptKeys } from './kept-keys.ts';
 import { createRuns } from './runs.ts';
@@ -61,10 +61,11 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const { readOnly, idleMs } = options;
   // The location of a defect in the code goes to the terminal only: people show pages to others.
   const sentence = (error: unknown): string => {
+    if (error instanceof RefusedError || error instanceof UsageError) return withoutCommands(error.inBrowser);
     const whole = options.sentence(error);
     const withoutStack = whole.replace(/(?<!\s)\s{4,}at .*/s, '');
     if (withoutStack !== whole) options.say(whole);
-    return inBrowserWords(withoutStack);
+    return withoutStack;
   };
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
@@ -161,7 +162,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
 
 const refusing: Audit = {
   begin: async () => {
-    throw new RefusedError('This console was started with --read-only. It changes and reveals nothing.');
+    throw new RefusedError('This console is read-only. It changes and reveals nothing.');
   },
 };
 
@@ -183,7 +184,7 @@ const listening = async (asked: number): Promise<{ servers: Server[]; port: numb
     else if (refusal !== 'EADDRNOTAVAIL' && refusal !== 'EAFNOSUPPORT') {
       for (const each of servers) each.close();
       throw new RefusedError(
-        `Port ${port} is not free (${refusal}). Another console may use it. Pass another --port.`,
+        `Port ${port} is not free (${refusal}). Another console may use it. Name another port.`,
       );
     }
   }

@@ -107,8 +107,7 @@ export const guard = ({ host, session, readOnly, signal, onUse }: GuardOptions):
       return refused(415, 'Changes are accepted only from a form.');
     if (publicRoutes.has(`${method} ${path}`)) return undefined;
     if (!session.isSignedIn(context)) return { status: 401 as const, page: signIn(pathOf(context)) };
-    if (!isRead && readOnly && !isHarmless(path))
-      return refused(403, 'This console was started with --read-only.');
+    if (!isRead && readOnly && !isHarmless(path)) return refused(403, 'This console is read-only.');
     return undefined;
   };
   return async (context, next) => {

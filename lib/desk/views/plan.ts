@@ -425,6 +425,11 @@ const nextSteps = (
         lead: `To send the ${numberIn(left, ({ notTried }) => notTried)} that were not tried`,
         command: again,
       },
+    left.some((cause) => cause.unknown > 0) &&
+      again !== undefined && {
+        lead: 'To send them even if the canary has no outcome yet',
+        command: `${again} --continue-undecided`,
+      },
   ];
 };
 

@@ -286,7 +286,7 @@ const heldText = ({ kind, source, outcome, removed, reassigned, names }: Filled)
     ...(removed > 0 ? [`${removed} would be removed`] : []),
     ...(reassigned > 0 ? [`${reassigned} would stand for other ids`] : []),
   ];
-  return `too many of ${names} names (${kind}, ${source}) would change: ${changes.join(' and ')}. All stay as they were. If the sources are right: \`sis-relay crosswalk fill --accept-removals\``;
+  return `too many of ${names} names (${kind}, ${source}) would change: ${changes.join(' and ')}. All stay as they were. If the sources are right, fill again and accept the removals (\`sis-relay crosswalk fill --accept-removals\`)`;
 };
 
 /** Records since when names are held. What was not compared is as it was. */
@@ -333,7 +333,7 @@ const tell = async (
   const moved = await Promise.all(crosswalkSources.map((source) => movedSoFar(source, store)));
   const movedCodes = moved.reduce((sum, { codes }) => sum + codes.length, 0);
   if (movedCodes > 0)
-    observe.warn(safe`codes have moved to other org units; \`sis-relay crosswalk moved\` lists them`, {
+    observe.warn(safe`codes have moved to other org units (\`sis-relay crosswalk moved\`)`, {
       count: movedCodes,
     });
   observe.count('CrosswalkMoved', { function: 'crosswalk-fill' }, movedCodes);

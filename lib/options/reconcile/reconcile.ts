@@ -352,12 +352,9 @@ const writeReport = async (run: Run, input: ReportInput): Promise<Report> => {
   observe.count('ReconcileWrites', { class: 'same' }, same);
   const faults = faultClasses.reduce((sum, name) => sum + report.open[name], 0);
   if (faults > 0)
-    observe.warn(
-      safe`the platform does not hold what was sent; \`sis-relay reconcile show\` lists what differs`,
-      {
-        count: faults,
-      },
-    );
+    observe.warn(safe`the platform does not hold what was sent (\`sis-relay reconcile show\`)`, {
+      count: faults,
+    });
   observe.count('ReconcileRuns', { outcome: report.state }, 1);
   observe.flush();
   return report;

@@ -296,7 +296,7 @@ describe('one sentence tells', () => {
     const { status: exit, err } = await command('pause submission-upload --reason any');
     expect(exit).toBe(1);
     expect(err.replace(/\s+/g, ' ')).toBe(
-      'The function sis-relay-local-submission-upload has no event-source mapping in this account and region. Check --stage, --region and --profile. ',
+      'The function sis-relay-local-submission-upload has no event-source mapping in this account and region. Check the stage, the region and the profile. ',
     );
   });
 

@@ -47,7 +47,7 @@ describe('a stage', () => {
   test('that there is not is told by the queue that is missing', async () => {
     onTheServer();
     await expect(targetFrom({ stage: 'prdo' }).deadLetterQueueUrl()).rejects.toThrow(
-      'There is no queue sis-relay-prdo-dead-letters in the region us-east-1, in the account of your credentials. Check --stage, --region and --profile.',
+      'There is no queue sis-relay-prdo-dead-letters in the region us-east-1, in the account of your credentials. Check the stage, the region and the profile.',
     );
     await expect(targetFrom({ stage: 'prdo', region: 'eu-west-1' }).deadLetterQueueUrl()).rejects.toThrow(
       'in the region eu-west-1,',
@@ -201,7 +201,7 @@ describe('the stack of a stage', () => {
     [
       'is not there',
       undefined,
-      'there is no stack sis-relay-dev in this account and region (check --stage, --region and --profile)',
+      'there is no stack sis-relay-dev in this account and region (check the stage, the region and the profile)',
     ],
     ['may not be read', 'AccessDenied', 'the stack sis-relay-dev cannot be read (AccessDenied)'],
   ])('that %s leaves them unknown, and is told in one sentence', async (_, refusal, why) => {

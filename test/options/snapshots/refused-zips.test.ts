@@ -96,12 +96,12 @@ test.each<[string, ZipEntry[], string]>([
   [
     'no table that has ids of OneRoster',
     [{ ...users, content: 'id,username\n' }],
-    'The zip is not OneRoster: none of users.csv has ids by the names of that, such as sourcedId. Import each of its tables about enrollments by itself, with a mapping: `sis-relay snapshots diff` proposes one',
+    'The zip is not OneRoster: none of users.csv has ids by the names of that, such as sourcedId. Import each of its tables about enrollments by itself, with a mapping, which the comparison proposes (`sis-relay snapshots diff`)',
   ],
   [
     'tables of Canvas',
     [{ ...users, content: 'user_id,login_id,status\n' }],
-    'The zip is not OneRoster: users.csv is a table of Canvas. Import each of its tables about enrollments by itself, with a mapping: `sis-relay snapshots diff` proposes one',
+    'The zip is not OneRoster: users.csv is a table of Canvas. Import each of its tables about enrollments by itself, with a mapping, which the comparison proposes (`sis-relay snapshots diff`)',
   ],
   [
     'a table that is not CSV',

@@ -18,19 +18,19 @@ export const errorSentence = (error: unknown, options: CommandOptions, role?: Ro
   )
     return `Your AWS credentials${profile} have expired. Log in again, for example with \`aws sso login\`.`;
   if (name === 'CredentialsProviderError')
-    return `There are no AWS credentials${profile} here: ${logText(error.message)}\nLog in, for example with \`aws sso login\`, pass another --profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
+    return `There are no AWS credentials${profile} here: ${logText(error.message)}\nLog in, for example with \`aws sso login\`, use another profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
   if (/^(UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId)/.test(name))
-    return `AWS does not accept your credentials${profile}: ${logText(error.message)}\nLog in, for example with \`aws sso login\`, or pass another --profile.`;
+    return `AWS does not accept your credentials${profile}: ${logText(error.message)}\nLog in, for example with \`aws sso login\`, or use another profile.`;
   if (/region is missing/i.test(error.message))
-    return 'Which AWS region? Pass --region, or set AWS_REGION. If the stage’s file is in another folder, set SIS_RELAY_STAGES.';
+    return 'Which AWS region? Set the option region, or AWS_REGION. If the stage’s file is in another folder, set SIS_RELAY_STAGES.';
   const [, region] = /^Region not accepted: region="([^"]*)"/.exec(error.message) ?? [];
   if (region !== undefined)
-    return `${logText(region)} is not an AWS region. Pass --region or set AWS_REGION, for example eu-west-1.`;
+    return `${logText(region)} is not an AWS region. Set the option region, or AWS_REGION, for example eu-west-1.`;
   if (/AccessDenied|NotAuthorized|AuthorizationError|Forbidden/i.test(name))
     return `AWS does not allow you to do this: ${logText(error.message)}\n${role === undefined ? roleTable : `${needsRole(role)} ${howToGetRole}`}`;
   if (/NonExistentQueue|QueueDoesNotExist/.test(name))
-    return 'There is no such queue in this account and region. Check --stage, --region and --profile.';
-  if (name === 'NoSuchBucket') return 'There is no such bucket. Check --bucket.';
+    return 'There is no such queue in this account and region. Check the stage, the region and the profile.';
+  if (name === 'NoSuchBucket') return 'There is no such bucket. Check its name.';
   if (/^(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN)$/.test(code) || name === 'TimeoutError')
     return unreachable(error, code || name, options);
   if ('$metadata' in error) return `AWS refused: ${name}: ${logText(error.message)}`;
@@ -61,6 +61,6 @@ const unreachable = (error: Error, code: string, { local, stack, region }: Comma
   const host = 'hostname' in error && typeof error.hostname === 'string' ? error.hostname : '';
   const [, named = region] = /^[\w-]+\.([a-z0-9-]+)\.(?:amazonaws\.|api\.aws)/.exec(host) ?? [];
   if (code === 'ENOTFOUND' && host !== '')
-    return `There is no host ${logText(host)}.${named === undefined ? '' : ` Is ${logText(named)} an AWS region?`} Check --region, and the network of this machine.`;
+    return `There is no host ${logText(host)}.${named === undefined ? '' : ` Is ${logText(named)} an AWS region?`} Check the region, and the network of this machine.`;
   return `AWS does not answer (${code}${host === '' ? '' : `, ${logText(host)}`}). Check the network of this machine, and AWS_ENDPOINT_URL if it is set.`;
 };

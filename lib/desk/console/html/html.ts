@@ -15,5 +15,9 @@ const visible = (value: unknown): unknown => {
   return typeof value === 'string' ? value.replace(hidden, ' ') : value;
 };
 
+/** A sentence has the commands that do what it says in parentheses. In the console, a button does it. */
+export const withoutCommands = (sentence: string): string =>
+  sentence.replace(/ \(`sis-relay [^`]*`(?:, `sis-relay [^`]*`)*\)/g, '');
+
 /** A text from outside: without control characters, and isolated so that its direction changes nothing around it. */
 export const said = (text: string): Html => html`<bdi>${plain(text)}</bdi>`;

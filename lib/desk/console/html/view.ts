@@ -16,10 +16,9 @@ import type {
   View,
   Words,
 } from '../../views/view.ts';
-import { withoutCommands } from '../browser-words.ts';
 import { bar, columns } from './chart.ts';
 import { formOf, locked } from './forms.ts';
-import { type Html, html, said } from './html.ts';
+import { type Html, html, said, withoutCommands } from './html.ts';
 
 type Showing = {
   /** `page`: a standalone page without links. */
@@ -173,10 +172,8 @@ const partOf = ({ title, isFirst = false, part }: Part, showing: Showing): Html 
 /** Signs for readers who do not see the colours. */
 const marks = { good: '✓', bad: '✗', unknown: '?', warn: '!', todo: '→', plain: '', quiet: '' } as const;
 
-const sentenceOf = ({ tone, text, command }: Note): string => {
-  const sentence = tone === 'todo' ? withoutCommands(text) : text;
-  return command === undefined ? sentence : `${sentence}.`;
-};
+const sentenceOf = ({ text, command }: Note): string =>
+  command === undefined ? withoutCommands(text) : `${withoutCommands(text)}.`;
 
 const noteOf = (note: Note, showing: Showing): Html => {
   const sentence = pieceOf({ text: sentenceOf(note), ...(note.to && { to: note.to }) }, showing);
@@ -266,9 +263,9 @@ const formIn = (form: Form, { as = 'console', lacks, isShort }: Showing): Html |
 const pieceOf = (piece: Piece, { as }: Showing): Html | string => {
   if (piece === undefined) return '–';
   if (typeof piece === 'number') return piece === 0 ? '–' : numberOf(piece);
-  if (typeof piece === 'string') return said(piece);
+  if (typeof piece === 'string') return said(withoutCommands(piece));
   const { tone, to, code, badge } = piece;
-  const text = tone === 'todo' ? withoutCommands(piece.text) : piece.text;
+  const text = withoutCommands(piece.text);
   if (badge && to === undefined) return html`<bdi class="badge ${tone ?? 'plain'}">${plain(text)}</bdi>`;
   const inside = code ? html`<code>${said(text)}</code>` : said(text);
   const led = to === undefined || as === 'page' ? inside : html`<a href="${to}">${inside}</a>`;

@@ -142,7 +142,7 @@ ${reasonField(true, revealed)}${groups.some(({ kind }) => needsDecision(kind)) ?
       try {
         return changed(body, changes);
       } catch (error) {
-        if (error instanceof RefusedError) return correct(at, body, error.message);
+        if (error instanceof RefusedError) return correct(at, body, error.inBrowser);
         throw error;
       }
     };

@@ -37,8 +37,6 @@ ${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A la
     const name = form.get('function') ?? '';
     const [input, map] = [await fileIn(context, 'file'), await fileIn(context, 'map')];
     if (input === undefined) throw new UsageError('Choose a file that is not empty.');
-    if (map && name !== '')
-      throw new UsageError('A mapping file names the functions itself. Choose a mapping file or a function.');
     const source = {
       input,
       integrations,

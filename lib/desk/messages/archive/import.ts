@@ -38,6 +38,8 @@ type ImportOptions = {
   dryRun: boolean;
   /** Letters of another stage are taken for this one; otherwise they are refused. */
   forThisStage?: boolean | undefined;
+  /** How a person has letters of another stage taken, if there is a way. */
+  howToTake?: string;
   audit: Audit;
   signal: AbortSignal;
   /** Called before anything is sent, with the letters so old that a replay could overwrite something newer. */
@@ -54,9 +56,9 @@ export type Outdated = { line: number; time: string };
  */
 export const importLetters = async (
   target: Target,
-  { file, lines, dryRun, forThisStage = false, audit, signal, onOutdated, onSent }: ImportOptions,
+  { file, lines, dryRun, forThisStage = false, howToTake, audit, signal, onOutdated, onSent }: ImportOptions,
 ): Promise<Imported> => {
-  const stage = { prefix: target.prefix, forThisStage };
+  const stage = { prefix: target.prefix, forThisStage, howToTake };
   const { result, outdated, ids } = await checkAll(lettersIn(lines(), stage));
   if (outdated.length > 0) onOutdated?.(outdated);
   if (result.problems.length > 0 || result.letters === 0) return result;
@@ -175,11 +177,11 @@ type Line = {
   foreign?: string | undefined;
 };
 
-type Stage = { prefix: string; forThisStage: boolean };
+type Stage = { prefix: string; forThisStage: boolean; howToTake: string | undefined };
 
 async function* lettersIn(
   lines: AsyncIterable<string>,
-  { prefix, forThisStage }: Stage,
+  { prefix, forThisStage, howToTake }: Stage,
 ): AsyncGenerator<Line> {
   let number = 0;
   for await (const line of lines) {
@@ -191,7 +193,12 @@ async function* lettersIn(
       if (foreign !== undefined && !forThisStage) {
         yield {
           number,
-          problem: `is of the queue ${foreign.queue}, which is not of this stage. Import it there, or pass --for-this-stage to try it here`,
+          problem: [
+            `is of the queue ${foreign.queue}, which is not of this stage. Import it there`,
+            howToTake ?? [],
+          ]
+            .flat()
+            .join(', or '),
         };
         continue;
       }

@@ -24,6 +24,7 @@ export const changed = (body: string, changes: Change[]): string => {
   if ('problem' in read)
     throw new RefusedError(
       `The message ${read.problem}, so its fields cannot be set. Open it in an editor, without --set.`,
+      { inBrowser: `The message ${read.problem}, so its fields cannot be set.` },
     );
   const { json } = read;
   for (const { path } of changes) checkTop(json, path);

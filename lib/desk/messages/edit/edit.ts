@@ -84,13 +84,12 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
   if (options.isOpened && letters.length > 1)
     throw new RefusedError(
       `${letters.length} letters match. Pass --set or --unset to edit them all, or --id to choose one.`,
+      { inBrowser: `${letters.length} letters match. Choose one.` },
     );
   const undecided = letters.filter(({ record }) => needsDecision(record.kind));
   const kind = undecided[0]?.record.kind;
   if (needsDecision(kind) && !options.includeUncertain)
-    throw new RefusedError(
-      `${letters.length === 1 ? '' : amongMany(undecided, letters.length)}${undecidedBecause[kind]}`,
-    );
+    throw undecidedError(kind, letters.length === 1 ? undefined : amongMany(undecided, letters.length));
 
   const revealed: Record<string, number> =
     options.reveal || options.isOpened ? { revealed: letters.length } : {};
@@ -148,22 +147,33 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
 const nothingChanged = ({ gone }: EditPlan): string =>
   gone > 0
     ? `Nothing was changed: ${goneBecause(0)}.`
-    : 'Nothing was changed, so nothing was sent. To send a letter unchanged, use `letters replay`.';
+    : 'Nothing was changed, so nothing was sent. To send a letter unchanged, replay it.';
 
 const maxNamed = 10;
 
 const amongMany = (undecided: Selected[], of: number): string => {
   const ids = undecided.slice(0, maxNamed).map(({ id }) => id.slice(0, 8));
   const more = undecided.length > maxNamed ? ` and ${undecided.length - maxNamed} more` : '';
-  return `Nothing was changed: ${undecided.length} of the ${of} letters ${undecided.length === 1 ? 'needs' : 'need'} your decision (${ids.join(', ')}${more}). To edit only the others, pass --kind. `;
+  return `Nothing was changed: ${undecided.length} of the ${of} letters ${undecided.length === 1 ? 'needs' : 'need'} your decision (${ids.join(', ')}${more}).`;
 };
 
-/** The ledger assumes that an operator who sends such a message again has looked at the platform. */
 const undecidedBecause: Record<UndecidedKind, string> = {
   uncertain:
-    'It is not known whether this was done, and doing it twice does harm. `letters verify` looks for it on the platform. If it was done, discard it. If it was not, pass --include-uncertain to send it.',
+    'It is not known whether this was done, and doing it twice does harm. Look for it on the platform (`sis-relay letters verify`). If it was done, discard it. If it was not',
   outdated:
-    'Something newer may have been done after this message. Check the platform. If something newer is there, discard the letter. If not, pass --include-uncertain to send it.',
+    'Something newer may have been done after this message. Check the platform. If something newer is there, discard the letter. If not',
+};
+
+/**
+ * The ledger assumes that an operator who sends such a message again has looked at the platform. `among`: which letters these are of
+ * several.
+ */
+const undecidedError = (kind: UndecidedKind, among?: string): RefusedError => {
+  const others = among === undefined ? '' : `${among} To edit only the others, filter by kind. `;
+  const why = `${others}${undecidedBecause[kind]}`;
+  return new RefusedError(`${why}, pass --include-uncertain to send it.`, {
+    inBrowser: `${why}, tick that you have checked what the platform holds.`,
+  });
 };
 
 /** The beginning of the names of one command's originals, with the id of its entry in the audit log: the console lists them as one. */
@@ -255,7 +265,10 @@ const validBody = async (
 ): Promise<Made> => {
   // For an unreadable letter the lists have no kind.
   const kind = letter.failure?.kind;
-  if (needsDecision(kind) && !includeUncertain) return { problem: undecidedBecause[kind] };
+  if (needsDecision(kind) && !includeUncertain)
+    return {
+      problem: `It is ${kind}: check what the platform holds. Then discard it, or edit it with uncertain letters included.`,
+    };
   if (letter.missing !== undefined)
     return { problem: `There is nothing to edit: ${letter.error}. ${letter.remedy}` };
   const integration = await integrationNamed(letter.function);

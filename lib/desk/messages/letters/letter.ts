@@ -111,7 +111,8 @@ export const readIn = async (
   folder: keyof typeof folders,
 ): Promise<{ text: string } | { missing: string }> => {
   const bucket = await bucketName?.();
-  if (bucket === undefined || s3 === undefined) return { missing: 'the bucket is not known: pass --bucket' };
+  if (bucket === undefined || s3 === undefined)
+    return { missing: 'the bucket is not known: set SIS_RELAY_BUCKET' };
   const root = `s3://${bucket}/`;
   const key = address.startsWith(root) ? address.slice(root.length) : '';
   if (!folders[folder].key.test(key))

@@ -76,7 +76,7 @@ const complain = (problems: Published['problems'], line: number, problem: string
 const checkingOf = ({ integrations, signal, ...options }: PublishOptions, nowMs: number): Checking => ({
   integrationOf: (name) => integrations.get(name),
   attributes: attributesOf(options),
-  ifNoType: 'for data without an envelope, pass --function',
+  ifNoType: 'for data without an envelope, name its function',
   signal,
   nowMs,
 });
@@ -132,7 +132,7 @@ const queuesOf = async (names: string[], target: Target): Promise<Map<string, st
     const url = await target.queueUrlOf(name);
     if (url === undefined)
       throw new RefusedError(
-        `Nothing was sent, because there is no queue ${target.prefix}${name}. Check --stage, --region and --profile.`,
+        `Nothing was sent, because there is no queue ${target.prefix}${name}. Check the stage, the region and the profile.`,
       );
     urls.set(name, url);
   }

@@ -72,12 +72,16 @@ export const openRows = async (
 ): Promise<OpenedRows> => {
   const integration = integrationOf(source.function, integrations);
   if (mapping && integration)
-    throw new UsageError('A mapping file names the functions itself. Pass --map or --function, not both.');
+    throw new UsageError('A mapping file names the functions itself. Pass --map or --function, not both.', {
+      inBrowser: 'A mapping file names the functions itself. Choose a mapping file or a function.',
+    });
   // A corrected mapping produces other messages, whose ids are no duplicates.
   const digest = await digestOf(input, mapping?.text);
   const kind = format ?? formatOf(input.name);
   if (kind === undefined)
-    throw new UsageError(`The format of ${input.name} is not known. Pass --format ${formats.join('|')}.`);
+    throw new UsageError(`The format of ${input.name} is not known. Pass --format ${formats.join('|')}.`, {
+      inBrowser: `The format of ${input.name} is not known. Give its name the ending .json, .jsonl or .csv.`,
+    });
   const readingOf = readerOf({ kind, input, mapping, integration, integrations });
   return (nowMs = Date.now()) => {
     const dating: Dating = {
@@ -112,6 +116,7 @@ const readerOf = ({
     if (integration === undefined)
       throw new UsageError(
         `A table holds messages for one function. Pass --function and its name, or --map and a mapping file. There are: ${[...integrations.keys()].join(', ')}.`,
+        { inBrowser: 'A table holds messages for one function. Choose a function, or a mapping file.' },
       );
     return (dating) => csvRows(input, ownRows(integration, dating));
   }
@@ -165,7 +170,7 @@ type BodyIn = (json: unknown, line: number, text: string) => Body;
 async function* jsonRows(input: Input, bodyIn: BodyIn): AsyncGenerator<Row> {
   const whole = withoutMark(await text(input.open())).trim();
   const read = readJsonWithPlace(whole);
-  if ('problem' in read) throw new UsageError(`${input.name} ${whole === '' ? empty : flawIn(whole, read)}.`);
+  if ('problem' in read) throw notJson(input.name, whole, read);
   const { json } = read;
   const records = (json as { Records?: unknown } | null)?.Records;
   for (const [at, each] of [records ?? json].flat().entries()) {
@@ -177,14 +182,22 @@ async function* jsonRows(input: Input, bodyIn: BodyIn): AsyncGenerator<Row> {
   }
 }
 
-const empty = 'is empty. It must hold a message, a list of messages, or a message on each line';
-
-const flawIn = (whole: string, { flaw, problem }: { flaw: string; problem: string }): string => {
-  if (flaw === 'too deep') return problem;
+const notJson = (
+  name: string,
+  whole: string,
+  { flaw, problem }: { flaw: string; problem: string },
+): UsageError => {
+  if (whole === '')
+    return new UsageError(
+      `${name} is empty. It must hold a message, a list of messages, or a message on each line.`,
+    );
+  if (flaw === 'too deep') return new UsageError(`${name} ${problem}.`);
   const [first = '', ...others] = whole.split('\n');
   if (others.length > 0 && isJson(first))
-    return 'holds more than one message, each on its line: pass --format jsonl';
-  return `${problem}. Correct it there, and check it again`;
+    return new UsageError(`${name} holds more than one message, each on its line: pass --format jsonl.`, {
+      inBrowser: `${name} holds more than one message, each on its line: give its name the ending .jsonl.`,
+    });
+  return new UsageError(`${name} ${problem}. Correct it there, and check it again.`);
 };
 
 async function* lineRows(input: Input, bodyIn: BodyIn): AsyncGenerator<Row> {

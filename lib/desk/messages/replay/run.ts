@@ -307,8 +307,7 @@ export class ReplayRun {
 }
 
 const whyNoneFollows = ({ letters, cameBack, waits, undecided }: Canary): string => {
-  if (undecided > 0)
-    return `${undecided} of the canary have no outcome yet; --continue-undecided sends the rest all the same`;
+  if (undecided > 0) return `${undecided} of the canary have no outcome yet`;
   if (waits.length === 0 && cameBack.length > 0)
     return letters === 1 ? 'the canary came back' : 'every letter of the canary came back';
   return 'the canary waits, or came back';

@@ -62,7 +62,7 @@ export const firstRowOf = async (files: Files, name: string): Promise<string[]> 
 };
 
 const importEach =
-  'Import each of its tables about enrollments by itself, with a mapping: `sis-relay snapshots diff` proposes one';
+  'Import each of its tables about enrollments by itself, with a mapping, which the comparison proposes (`sis-relay snapshots diff`)';
 
 /** Why it cannot be imported, if its tables are of another format that is known. */
 const otherFormatIn = async (files: Files): Promise<string | undefined> => {

@@ -151,7 +151,7 @@ const steps: Partial<Record<RowFate, string>> = {
   withoutName:
     'Fill the column of their names, or name another one under "orgUnitCode" or "user" in snapshot-settings.json.',
   namePassed:
-    'Find out whether both records are one person. If so, accept the name: `sis-relay crosswalk accept <name>`. If not, wait until the crosswalk gives the other account.',
+    'Find out whether both records are one person. If so, accept the name (`sis-relay crosswalk accept <name>`). If not, wait until the crosswalk gives the other account.',
   withoutMaximum: 'Fill resultValueMax, or set "resultValueMax" in snapshot-settings.json.',
   twoReadings: 'Set "dateOrder" in snapshot-settings.json.',
   refused: 'The report lists the rows and the reasons.',

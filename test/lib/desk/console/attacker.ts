@@ -60,6 +60,15 @@ export const sendRaw = (port: number, bytes: string, enough?: (told: string) => 
 
 export type Opened = Awaited<ReturnType<typeof openConsole>>;
 
+/** A browser has no options: a page names none, but for the name of an action in the audit log. */
+const withoutOptions = (answer: Answer): Answer => {
+  const isPage = `${answer.headers['content-type']}`.startsWith('text/html');
+  const [option] =
+    (isPage && /.{0,60}\s--[a-z].{0,60}/.exec(answer.text.replaceAll('show --reveal', ''))) || [];
+  if (option !== undefined) throw new Error(`A page names an option of the command: ${option}`);
+  return answer;
+};
+
 /** A console with one browser that has signed in. */
 export const openConsole = async (target: Target, options: Partial<ConsoleOptions> = {}) => {
   const ending = new AbortController();
@@ -90,8 +99,8 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
   const signedIn = await exchange(token);
   const setCookie = signedIn.headers['set-cookie'] ?? [];
   const [cookie = ''] = setCookie[0]?.split(';') ?? [];
-  const get = (path: string) =>
-    send(port, { path, headers: { host, cookie, 'sec-fetch-site': 'same-origin' } });
+  const get = async (path: string) =>
+    withoutOptions(await send(port, { path, headers: { host, cookie, 'sec-fetch-site': 'same-origin' } }));
   const [, proof = ''] = /data-proof="([^"]+)"/.exec((await get('/runs')).text) ?? [];
   return {
     port,
@@ -109,13 +118,15 @@ export const openConsole = async (target: Target, options: Partial<ConsoleOption
     get,
     /** What the browser sends along with a form of these pages. */
     own: { ...from, ...typed, cookie },
-    post: (path: string, form: Record<string, string> | string = {}) =>
-      send(port, {
-        method: 'POST',
-        path,
-        headers: { ...from, ...typed, cookie },
-        body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
-      }),
+    post: async (path: string, form: Record<string, string> | string = {}) =>
+      withoutOptions(
+        await send(port, {
+          method: 'POST',
+          path,
+          headers: { ...from, ...typed, cookie },
+          body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
+        }),
+      ),
     close: async () => {
       ending.abort();
       await ended;

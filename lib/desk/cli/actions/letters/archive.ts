@@ -68,7 +68,8 @@ export const importAll = async (
 ): Promise<void> => {
   await using input = objectInput(file, target) ?? (await openInput(file, terminal.stdin));
   if (!dryRun) await checkAudit();
-  const common = { file: fileOf(input), lines: () => linesOf(input), forThisStage, audit, signal };
+  const howToTake = 'pass --for-this-stage to try it here';
+  const common = { file: fileOf(input), lines: () => linesOf(input), forThisStage, howToTake, audit, signal };
   const checked = await importLetters(target, {
     ...common,
     dryRun: true,

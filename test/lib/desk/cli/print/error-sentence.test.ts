@@ -11,13 +11,13 @@ describe('an error is told in one sentence, with what to look at', () => {
       'a region that there is not',
       noHost,
       {},
-      'There is no host sqs.eu-wset-1.amazonaws.com. Is eu-wset-1 an AWS region? Check --region, and the network of this machine.',
+      'There is no host sqs.eu-wset-1.amazonaws.com. Is eu-wset-1 an AWS region? Check the region, and the network of this machine.',
     ],
     [
       'a host of one’s own that there is not',
       errorWith({ code: 'ENOTFOUND', hostname: 'sqs.example' }),
       {},
-      'There is no host sqs.example. Check --region, and the network of this machine.',
+      'There is no host sqs.example. Check the region, and the network of this machine.',
     ],
     [
       'AWS out of reach',
@@ -40,7 +40,7 @@ describe('an error is told in one sentence, with what to look at', () => {
     const client = new SQSClient({ region: 'EU West', credentials });
     const error = await client.send(new GetQueueUrlCommand({ QueueName: 'x' })).catch((each) => each);
     expect(errorSentence(error, {})).toBe(
-      'EU West is not an AWS region. Pass --region or set AWS_REGION, for example eu-west-1.',
+      'EU West is not an AWS region. Set the option region, or AWS_REGION, for example eu-west-1.',
     );
   });
 });

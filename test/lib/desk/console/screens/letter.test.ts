@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { inBrowserWords } from '../../../../../lib/desk/console/browser-words.ts';
 import { discardLetters } from '../../../../../lib/desk/messages/archive/discard.ts';
 import { createAudit } from '../../../../../lib/stage/audit.ts';
 import { eventBody, never, officesForTests } from '../../cli/office.ts';
@@ -171,6 +170,23 @@ test('a check that fails asks again in the form, with what was typed, and the ma
   await ours.close();
 });
 
+test('an error of the command says what to do in a browser', async () => {
+  const office = await offices.open();
+  const [id = ''] = await office.park([{ failure: { kind: 'uncertain' } }]);
+  const ours = await openConsole(office.target);
+  const form = { id, function: 'grade-push', reason: 'points', 'set:grade.points': '7' };
+  const run = (await ours.post('/edit', form)).headers.location ?? '';
+  const ended = async (): Promise<string> => {
+    const { text } = await ours.get(run);
+    return /This run failed/.test(text) ? text : ended();
+  };
+  const result = await ended();
+  expect(result).toContain('Look for it on the platform. If it was done, discard it.');
+  expect(result).toContain('If it was not, tick that you have checked what the platform holds.');
+  expect(result).not.toMatch(/include-uncertain|letters verify/);
+  await ours.close();
+});
+
 test('a message that is not JSON has no form: its place, and the command that opens it', async () => {
   const office = await offices.open();
   const failure = { kind: 'invalid' as const, message: 'The message is not valid: the body is not JSON' };
@@ -240,21 +256,6 @@ test('the message of a letter has its failure marked at the value that the platf
   ]);
   expect(await marked(invalid)).toEqual([expect.stringMatching(/points.* ← must be a number$/)]);
   await ours.close();
-});
-
-test.each([
-  [
-    'A table holds messages for one function. Pass --function and its name, or --map and a mapping file. There are: grade-push.',
-    'A table holds messages for one function. Choose a function, or a mapping file.',
-  ],
-  ['If it was not, pass --include-uncertain to send it.', /use the box of letters that are uncertain/],
-  ['The format of x.txt is not known. Pass --format csv|json|jsonl.', /ending that tells it/],
-  ['Nothing failed.', 'Nothing failed.'],
-])('an error names what a browser has, not options of the command: %s', (sentence, told) => {
-  const words = inBrowserWords(sentence);
-  if (typeof told === 'string') expect(words).toBe(told);
-  else expect(words).toMatch(told);
-  expect(words).not.toContain('--');
 });
 
 const fieldIn = (page: string, path: string): string =>

@@ -199,7 +199,7 @@ describe('many letters at once', () => {
     const office = await offices.open();
     const [id = ''] = await office.park([{ failure: { kind: 'uncertain' } }, {}, {}]);
     await expect(edit(office, '', { filter: {} })).rejects.toThrow(
-      `Nothing was changed: 1 of the 3 letters needs your decision (${id.slice(0, 8)}). To edit only the others, pass --kind. It is not known whether this was done, `,
+      `Nothing was changed: 1 of the 3 letters needs your decision (${id.slice(0, 8)}). To edit only the others, filter by kind. It is not known whether this was done, `,
     );
     expect(await office.take(office.deadLetters.url)).toHaveLength(3);
   });

@@ -55,7 +55,7 @@ test('why there is none is told', async () => {
     missing: 'NoSuchKey',
   });
   expect(await originalOf({ ...office.target, bucket: async () => undefined }, address)).toEqual({
-    missing: 'the bucket is not known: pass --bucket',
+    missing: 'the bucket is not known: set SIS_RELAY_BUCKET',
   });
 });
 
