@@ -78,6 +78,37 @@ export const isDrop = (given: MappingSource, { messages, cells }: Mapping): bool
       removed.when.every((condition) => isMet(condition, { given, cells }) === true),
   );
 
+/** By column, all that a mapping says of its values. */
+export type Conditions = ReadonlyMap<string, readonly Condition[]>;
+
+export const conditionsOf = ({ messages }: Pick<Mapping, 'messages'>): Conditions =>
+  Map.groupBy(
+    messages.flatMap(({ when, removed }) => [...when, ...(removed?.when ?? [])]),
+    ({ origin }) => origin.name,
+  );
+
+/**
+ * Columns whose values no condition of the mapping names, if these alone keep the message from being for the row: a code that is new, or
+ * written in another way, does not say that the row wants nothing.
+ */
+export const unnamedColumns = (
+  given: MappingSource,
+  { when }: Pick<MappedMessage, 'when'>,
+  { conditions, cells }: { conditions: Conditions; cells: Cells },
+): SafeText | undefined => {
+  const input = { given, cells };
+  const unmet = when.filter((condition) => isMet(condition, input) !== true);
+  const isNamed = ({ is, origin }: Condition): boolean =>
+    is === undefined || (conditions.get(origin.name) ?? []).some((each) => isListed(each, input));
+  if (unmet.length === 0 || unmet.some(isNamed)) return undefined;
+  return ownText([...new Set(unmet.map(({ origin }) => labelOf(origin)))].join(', '));
+};
+
+const isListed = ({ origin, is, not, isClosed }: Condition, input: MappingInput): boolean => {
+  const text = textOf(valueIn(origin, input));
+  return isClosed === true || is?.has(text) === true || not?.has(text) === true;
+};
+
 type Wanted = { message: MappedMessage; event: MappedEvent; at: number };
 type MappingInput = { given: MappingSource; cells: Cells };
 type Problems = Map<string, Problem>;

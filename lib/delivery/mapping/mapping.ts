@@ -49,18 +49,20 @@ const condition = z.union(
       .strictObject({
         ...valueRules,
         is: values.optional(),
-        not: values.optional(),
+        /** `others`: all values that `is` does not name. */
+        not: z.union([values, z.literal('others')]).optional(),
         empty: z.boolean().optional(),
         above: bound,
         atLeast: bound,
         below: bound,
         atMost: bound,
       })
-      .refine((each) => ['is', 'not', 'empty', ...bounds].some((name) => name in each)),
+      .refine((each) => ['is', 'not', 'empty', ...bounds].some((name) => name in each))
+      .refine(({ is, not }) => is !== undefined || not !== 'others', 'has "not": "others" without "is"'),
   ],
   {
     error:
-      'must be a list of values, or {"is": […], "not": […], "empty": true or false, "above", "atLeast", "below", "atMost": a number or a day}, with at least one of them',
+      'must be a list of values, or {"is": […], "not": […] or "others", "empty": true or false, "above", "atLeast", "below", "atMost": a number or a day}, with at least one of them',
   },
 );
 
@@ -116,6 +118,8 @@ export type Condition = {
   origin: Origin;
   is?: ReadonlySet<string>;
   not?: ReadonlySet<string>;
+  /** `not` names all values that `is` does not. */
+  isClosed?: true;
   empty?: boolean;
   bounds: readonly (readonly [Bound, number | string])[];
 };
@@ -253,7 +257,7 @@ const conditionOf = (name: string, raw: z.output<typeof condition>, cells: FileR
   return {
     origin: originOf(name, raw, cells),
     ...(is && { is: new Set(is.map(String)) }),
-    ...(not && { not: new Set(not.map(String)) }),
+    ...(not === 'others' ? { isClosed: true } : not && { not: new Set(not.map(String)) }),
     ...(empty !== undefined && { empty }),
     bounds: bounds.flatMap((each) => (raw[each] === undefined ? [] : [[each, raw[each]] as const])),
   };

@@ -244,10 +244,17 @@ describe('a table of changes', () => {
     const { put, platform } = newFiles(mapping, { maxRemovalsPercent: 5 });
     await put('c.csv', table('ADD,BIO,ada', 'ADD,BIO,ben', 'ADD,BIO,cleo'));
     const before = platform.all();
-    const { report, bodies } = await put('c.csv', table('add,BIO,ada', 'WL,BIO,ben', ',BIO,cleo'));
+    const { report, bodies, rows, byKind } = await put(
+      'c.csv',
+      table('add,BIO,ada', 'WL,BIO,ben', ',BIO,cleo'),
+    );
     expect(bodies).toEqual([]);
     expect(platform.all()).toEqual(before);
-    expect(report).toEqual([2, 3, 4].map((line) => expect.stringContaining(`"c.csv","${line}","ACTION"`)));
+    expect(report).toEqual([
+      expect.stringMatching(/^"c.csv","","ACTION","has a value that .* \(3 rows, the first in line 2\)/),
+    ]);
+    expect(rows).toEqual({ 'c.csv': { used: 0, unknownValue: 3 } });
+    expect(byKind?.['enrollment-create']).toMatchObject({ refused: 3 });
     // What it did not name is still held by its key.
     expect((await put('c.csv', table('ADD,BIO,ada'))).bodies).toEqual([]);
   });
@@ -260,6 +267,69 @@ describe('a table of changes', () => {
     await put('c.csv', table(...rows.map((row) => `ADD,${row}`)));
     const { reasons } = await put('c.csv', table(...rows.slice(1).map((row) => `DROP,${row}`)));
     expect(reasons).toEqual(['11 of 12 enrollments would be removed']);
+  });
+});
+
+describe('a table that has all rows each time', () => {
+  const rows = ['ADD,BIO,ada', 'ADD,BIO,ben', 'ADD,BIO,cleo'];
+  const by = (ACTION: object) => ({ messages: [{ ...messages[0], when: { ACTION } }] });
+  const { removed: _, ...whom } = messages[0] as (typeof messages)[number];
+  const grading = {
+    ...whom,
+    function: 'grade-push',
+    when: { LOGIN: { empty: false } },
+    data: {
+      orgUnitCode: 'COURSE',
+      userName: 'LOGIN',
+      gradeObjectName: { value: 'Essay' },
+      'grade.type': { value: 'text' },
+      'grade.text': 'LOGIN',
+    },
+  };
+  test.each<[string, object]>([
+    ['a list', by(['ADD'])],
+    ['values that are wanted and others', by({ is: ['ADD'], not: ['DROP'] })],
+    ['two messages, one of which is for the row', { messages: [{ ...messages[0] }, grading] }],
+    ['one of two conditions', { messages: [{ ...messages[0], when: { ACTION: ['ADD'], COURSE: ['BIO'] } }] }],
+  ])(
+    'ends nothing by a value that no condition names, by %s, and counts its rows as refused',
+    async (_, mapping) => {
+      const { put, platform } = newFiles(mapping, { maxRemovalsPercent: 100 });
+      await put('t.csv', table(...rows));
+      const enrolled = ['2601 101 110', '2601 102 110', '2601 103 110'];
+      const { report, ...counted } = await put('t.csv', table('Add,BIO,ada', ',BIO,ben', 'ADD,BIO,cleo'));
+      expect(platform.all().filter((each) => / 110$/.test(each))).toEqual(enrolled);
+      expect(report).toEqual([
+        expect.stringMatching(/^"t.csv","","ACTION","has a value that .* \(2 rows, the first in line 2\)/),
+      ]);
+      expect(counted.rows).toEqual({ 't.csv': { used: 1, unknownValue: 2 } });
+      expect(counted.byKind?.['enrollment-create']).toMatchObject({ removed: 0, unchanged: 3, refused: 2 });
+      // What it held ends once its row is gone, or says so.
+      await put('t.csv', table('ADD,BIO,cleo'));
+      expect(platform.all().filter((each) => / 110$/.test(each))).toEqual(['2601 103 110']);
+    },
+  );
+
+  test.each<[string, object]>([
+    ['by name', { is: ['ADD'], not: ['DROP', 'add'] }],
+    ['as all others', { is: ['ADD'], not: 'others' }],
+    ['as another than those that are not wanted', { not: ['DROP', 'add'] }],
+  ])('ends what a row had by a value that its condition leaves out, %s', async (_, condition) => {
+    const { put, platform } = newFiles(by(condition), { maxRemovalsPercent: 100 });
+    await put('t.csv', table(...rows));
+    const counted = await put('t.csv', table('DROP,BIO,ada', 'add,BIO,ben', 'ADD,BIO,cleo'));
+    expect(platform.all()).toEqual(['2601 103 110']);
+    expect(counted.rows).toEqual({ 't.csv': { used: 1, withoutMessage: 2 } });
+  });
+
+  test('waits for a person if most rows have a value that it does not name', async () => {
+    const { put, crosswalk } = newFiles(by(['ADD']));
+    const names = Array.from({ length: 12 }, (_, at) => `n${at}`);
+    crosswalk.fill('userName', Object.fromEntries(names.map((name, at) => [name, 200 + at])));
+    await put('t.csv', table(...names.map((name) => `ADD,BIO,${name}`)));
+    const { reasons, bodies } = await put('t.csv', table(...names.map((name) => `Added,BIO,${name}`)));
+    expect(reasons).toEqual(['of 12 rows of t.csv, 12 were refused']);
+    expect(bodies).toEqual([]);
   });
 });
 

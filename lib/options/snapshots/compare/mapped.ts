@@ -5,6 +5,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import type { Cell } from '../../../delivery/mapping/columns.ts';
 import {
+  type Conditions,
+  conditionsOf,
   eventsOf,
   isDrop,
   labelOf,
@@ -12,8 +14,9 @@ import {
   type Problem,
   problemsByColumn,
   removalsOf,
+  unnamedColumns,
 } from '../../../delivery/mapping/events.ts';
-import { columnsIn, columnsOfOrigin, mappingAs } from '../../../delivery/mapping/mapping.ts';
+import { columnsIn, mappingAs } from '../../../delivery/mapping/mapping.ts';
 import { timeIn } from '../../../delivery/mapping/times.ts';
 import { draftOf } from '../../../message/message.ts';
 import { ownText, safe } from '../../../message/safe-text.ts';
@@ -47,6 +50,7 @@ type Context = MappedFile & {
   comparison: Comparison;
   /** With only the fields that identify whom a row is about. */
   naming: SnapshotMapping;
+  conditions: Conditions;
 };
 
 /**
@@ -64,7 +68,13 @@ export const compareMapped = async (
   if (last !== undefined) checkKeys(by, last.by, file);
   const table = await open(mapped, comparison);
   const mapping = mappingAs(mapped.mapping, table.delimiter);
-  const context: Context = { ...mapped, mapping, comparison, naming: namingIn(mapping) };
+  const context: Context = {
+    ...mapped,
+    mapping,
+    comparison,
+    naming: namingIn(mapping),
+    conditions: conditionsOf(mapping),
+  };
   for (const [at, { function: name, key, time }] of mapping.messages.entries())
     await db.run(sql('add_kind'), [kindOf(at), name, file, key.join(', '), time ? labelOf(time) : null]);
   await addDamaged(comparison, { file, kindName: file, table });
@@ -186,33 +196,29 @@ const targetOf = (
 
 type Sent = { function: string; data: object };
 
-/** A row of a table of changes that neither adds nor removes, by the mapping: it says nothing of what its key had. */
-const ofNoCode = ({ messages }: SnapshotMapping): Problem => {
-  const columns = messages.flatMap(({ when, removed }) =>
-    [...when, ...(removed?.when ?? [])].flatMap(({ origin }) => columnsOfOrigin(origin)),
-  );
-  return {
-    column: ownText([...new Set(columns)].join(', ')),
-    problem: safe`has a value that no "when" of the mapping names, and no "when" under "removed": nothing is added or removed for it`,
-  };
-};
-
-/** Adds what all messages make of a row. Answers what is wrong with it, and whether some message is for it. */
+/** Adds what all messages make of a row. Answers what is wrong with it, and whether some message is, or may be, for it. */
 const readRow = (
   { row, line }: Pick<OneRow, 'row' | 'line'>,
   context: Context,
   taken: Taken,
 ): { problems: Problem[]; isTaken: boolean } => {
   const { mapping } = context;
-  const before = taken.mapped_rows.length + taken.unmapped_rows.length;
+  const before = lengthsOf(taken);
   const each = mapping.messages.map((message, at): OneRow => ({ row, line, at, message }));
   const problems = each.flatMap((one) => take(one, context, taken));
-  const isTaken = taken.mapped_rows.length + taken.unmapped_rows.length > before;
-  if (mapping.isDelta && (isTaken || isDrop(row, mapping)))
+  const after = lengthsOf(taken);
+  const isTaken = after.rows > before.rows;
+  // A row of which nobody has said whether it adds or removes says nothing of what its key had.
+  const isClear = after.rows - after.unnamed > before.rows - before.unnamed;
+  if (mapping.isDelta && (isClear || isDrop(row, mapping)))
     taken.named_rows.push(...each.map((one) => namedRow(one, context)));
-  else if (mapping.isDelta) problems.push(ofNoCode(mapping));
   return { problems, isTaken };
 };
+
+const lengthsOf = ({ mapped_rows, unmapped_rows, unnamed_rows }: Taken) => ({
+  rows: mapped_rows.length + unmapped_rows.length,
+  unnamed: unnamed_rows.length,
+});
 
 /** Returns the number of rows that no message applies to. */
 const readRows = async (table: Table, context: Context): Promise<number> => {
@@ -222,11 +228,17 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
   const names = Object.fromEntries(wanted.map((column, at) => [`w${at}`, column]));
   let withoutMessage = 0;
   for await (const batch of db.rows<[number, ...(string | null)[]]>(rowsOf(table, names), [table.path])) {
-    const taken: Taken = { mapped_rows: [], unmapped_rows: [], problems: [], named_rows: [] };
+    const taken: Taken = {
+      mapped_rows: [],
+      unmapped_rows: [],
+      unnamed_rows: [],
+      problems: [],
+      named_rows: [],
+    };
     for (const [line, ...cells] of batch) {
       const row = new Map(wanted.map((column, at): [string, Cell] => [column, cellOf(cells[at] ?? null)]));
       const { problems, isTaken } = readRow({ row, line }, context, taken);
-      if (!isTaken && !mapping.isDelta) withoutMessage += 1;
+      if (!isTaken && !(mapping.isDelta && isDrop(row, mapping))) withoutMessage += 1;
       // Several messages may read the same column.
       const unique = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
       for (const each of unique.values())
@@ -237,7 +249,10 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
   return withoutMessage;
 };
 
-type Taken = Record<'mapped_rows' | 'unmapped_rows' | 'problems' | 'named_rows', (string | null)[][]>;
+type Taken = Record<
+  'mapped_rows' | 'unmapped_rows' | 'unnamed_rows' | 'problems' | 'named_rows',
+  (string | null)[][]
+>;
 
 const cellOf = (text: string | null): Cell => ({ text: text ?? '', quoted: text !== null });
 
@@ -263,10 +278,13 @@ const namedRow = (one: OneRow, { naming, comparison }: Context): (string | null)
 /** Adds what a message makes of a row, and returns why it makes nothing. */
 const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
   const { row, line, at, message } = one;
-  const { mapping, naming } = context;
+  const { mapping, naming, conditions } = context;
   const { events, problems = [] } = eventsOf(row, mapping, at);
   const [made] = events ?? [];
-  if (made === undefined && problems.length === 0) return [];
+  const isFor = made !== undefined || problems.length > 0;
+  const rules = { conditions, cells: mapping.cells };
+  const unnamed = isFor || isDrop(row, mapping) ? undefined : unnamedColumns(row, message, rules);
+  if (!isFor && unnamed === undefined) return [];
   const cells = keyCellsOf(one);
   const wrong = message.key.filter((_, place) => !isId(cells[place] ?? ''));
   const key = cells.join(separator);
@@ -284,8 +302,10 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
     // The part of an unusable row that identifies whom it is about.
     const named = eventsOf(row, naming, at).events?.[0]?.data;
     const whom = (field: 'orgUnitId' | 'userId') => (named ? tokenOf(named, field) : null);
-    taken.unmapped_rows.push([message.function, id, whom('orgUnitId'), whom('userId')]);
-    return 'problems' in target ? target.problems : [];
+    taken.unmapped_rows.push([message.function, id, whom('orgUnitId'), whom('userId'), String(line)]);
+    if (unnamed === undefined) return 'problems' in target ? target.problems : [];
+    taken.unnamed_rows.push([String(line), unnamed]);
+    return [];
   }
   const [gone] = removal?.events ?? [];
   taken.mapped_rows.push([
@@ -413,13 +433,13 @@ const countRows = async (
   { file, rows, withoutMessage }: { file: string; rows: number; withoutMessage: number },
 ): Promise<void> => {
   const { db } = comparison;
-  const [refused = 0, held = 0, emptied = 0] =
-    (await db.row<[number, number, number]>(sql('count_rows'))) ?? [];
+  const [refused = 0, held = 0, emptied = 0, unknownValue = 0] =
+    (await db.row<[number, number, number, number]>(sql('count_rows'))) ?? [];
   await db.run(sql('report_emptied'), [file]);
-  comparison.rows[file] = { used: rows - refused - held - emptied - withoutMessage };
-  for (const [fate, count] of Object.entries({ emptied, held, withoutMessage, refused }) as [
-    RowFate,
-    number,
-  ][])
+  await db.run(sql('report_unnamed'), [file]);
+  const fates = { emptied, held, withoutMessage, unknownValue, refused };
+  const unused = Object.values(fates).reduce((sum, count) => sum + count, 0);
+  comparison.rows[file] = { used: rows - unused };
+  for (const [fate, count] of Object.entries(fates) as [RowFate, number][])
     addRows(comparison, file, { fate, count });
 };

@@ -4,8 +4,8 @@ type Enrollments = {
   user: readonly string[];
   field: 'userName' | 'orgDefinedId';
   role?: string;
-  /** Rows with other values are no longer enrollments. */
-  active?: readonly [column: string, ...values: string[]];
+  /** The values of a column for enrollments, and for what is no longer one. */
+  status?: { column: string; is: readonly string[]; not: readonly string[] };
   /** The values of a column that adds and drops, if the table has only what changed. */
   changes?: readonly [column: string, add: string, drop: string];
 };
@@ -30,7 +30,11 @@ const knownTables: readonly KnownTable[] = [
       user: ['user_id'],
       field: 'orgDefinedId',
       role: 'role',
-      active: ['status', 'active'],
+      status: {
+        column: 'status',
+        is: ['active'],
+        not: ['completed', 'inactive', 'deleted', 'deleted_last_completed'],
+      },
     },
   },
   { format: 'Canvas', columns: ['user_id', 'login_id'] },
@@ -59,7 +63,7 @@ const knownTables: readonly KnownTable[] = [
       user: ['external_person_key'],
       field: 'orgDefinedId',
       role: 'role',
-      active: ['row_status', 'enabled'],
+      status: { column: 'row_status', is: ['enabled'], not: ['disabled', 'deleted'] },
     },
   },
   { format: 'Blackboard', columns: ['external_course_key', 'course_id'] },
@@ -157,15 +161,15 @@ export const mappingToStartFrom = (
   const [course, user, role] = [own(found.course), own(found.user), found.role && own([found.role])];
   if (course === undefined || user === undefined) return undefined;
   const whom = { orgUnitCode: course, [found.field]: user };
-  const [state, ...values] = found.changes ?? found.active ?? [];
+  const [state, add, drop] = found.changes ?? [found.status?.column];
   const when = state === undefined ? undefined : own([state]);
-  const add = found.changes ? values.slice(0, 1) : values;
+  const { is, not } = found.status ?? {};
   return {
     ...(found.changes && { mode: 'delta' }),
     messages: [
       {
         function: 'enrollment-create',
-        ...(when !== undefined && { when: { [when]: add } }),
+        ...(when !== undefined && { when: { [when]: found.changes ? [add] : { is, not } } }),
         data: {
           ...whom,
           roleId:
@@ -176,7 +180,7 @@ export const mappingToStartFrom = (
         key: [...new Set([course, own(['section_id']), user])].filter((column) => column !== undefined),
         removed: {
           function: 'enrollment-remove',
-          ...(found.changes && when !== undefined && { when: { [when]: values.slice(1) } }),
+          ...(found.changes && when !== undefined && { when: { [when]: [drop] } }),
           data: whom,
         },
       },

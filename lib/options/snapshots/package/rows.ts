@@ -81,6 +81,7 @@ export const noteSaid = async (comparison: Comparison): Promise<void> => {
 
 /** Fates of a row of which nothing was used, though its file is meant to be imported. */
 const refusedFates: readonly RowFate[] = [
+  'unknownValue',
   'unknownRole',
   'withoutRole',
   'notInPackage',
@@ -114,6 +115,7 @@ const words: Record<RowFate, string> = {
   used: 'used by the mapping',
   emptied: 'used, with an empty cell whose last value stays',
   withoutMessage: 'that no message of the mapping is for',
+  unknownValue: 'with a value that the mapping does not name',
   read: 'read',
   outsideDates: 'outside their dates',
   notActive: 'not active',
@@ -138,6 +140,8 @@ const steps: Partial<Record<RowFate, string>> = {
     'A cell that is empty without quotation marks leaves the platform’s value as it is. To clear that, write "" in the cell, or give its field a default in the mapping.',
   withoutMessage:
     'A message is for a row whose cells have the values of its "when", letter by letter. If these rows are to be sent, correct them or the mapping.',
+  unknownValue:
+    'What was accepted of these rows stays. In the mapping, name their values: those that are wanted under "when", and others beside them, as in { "is": ["A"], "not": ["W", "D"] }, or "not": "others" for all.',
   outsideDates:
     'An enrollment is sent in the first export from its beginDate on, and removed after its endDate. If it holds today, correct its dates.',
   notGraded: 'A result is sent when its scoreStatus is “fully graded”.',

@@ -96,6 +96,8 @@ export const rowFates = [
   /** A cell no longer gives a value: what was sent of its field stays. */
   'emptied',
   'withoutMessage',
+  /** Of a table: no condition of the mapping names its value. */
+  'unknownValue',
   /** It gives a name, or the role of a user. */
   'read',
   'outsideDates',

@@ -254,6 +254,11 @@ describe('a mapping file', () => {
       data({ roleId: { column: 'R' } }),
       /^messages\[0\]\.data\.roleId: must be a column, /,
     ],
+    [
+      'others without is',
+      only({ when: { status: { not: 'others' } } }),
+      /^messages\[0\]\.when\.status: has "not": "others" without "is"/,
+    ],
     ['when without values', only({ when: { status: [] } }), /^messages\[0\]\.when\.status: names no values/],
     [
       'operations without a resource',

@@ -21,7 +21,7 @@ afterAll(removeTemporaryFolders);
 const gone = { function: 'enrollment-remove', data: { orgUnitCode: 'COURSE', userName: 'LOGIN' } };
 const enrollment = {
   function: 'enrollment-create',
-  when: { STATUS: ['active'] },
+  when: { STATUS: { is: ['active'], not: ['left'] } },
   data: { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { from: 'ROLE', values: { S: 110, T: 109 } } },
   key: ['COURSE', 'LOGIN'],
   removed: gone,

@@ -298,14 +298,14 @@ describe('a table', () => {
 
   test('says what became of its rows, and what to do', () => {
     expect(second.rows).toEqual({
-      'a.csv': { used: 19, emptied: 2, held: 1, withoutMessage: 1, refused: 6 },
+      'a.csv': { used: 19, emptied: 2, held: 1, unknownValue: 1, refused: 6 },
     });
     expect(second.counts).toMatchObject({ held: 1 });
     expect(rowsTold(second)).toEqual([
-      'a.csv: 1 not used, because a row that cannot be used may be about the same, 19 used by the mapping, 2 used, with an empty cell whose last value stays, 1 that no message of the mapping is for, 6 refused.',
+      'a.csv: 1 not used, because a row that cannot be used may be about the same, 19 used by the mapping, 2 used, with an empty cell whose last value stays, 1 with a value that the mapping does not name, 6 refused.',
       expect.stringMatching(/^What was accepted stays. Correct the rows/),
       expect.stringMatching(/To clear that, write "" in the cell, or give its field a default/),
-      expect.stringContaining('correct them or the mapping'),
+      expect.stringContaining('In the mapping, name their values'),
       'The report lists the rows and the reasons.',
     ]);
   });

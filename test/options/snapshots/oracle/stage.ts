@@ -1,3 +1,4 @@
+import type { SnapshotRecord } from '../../../../lib/options/snapshots/state/record.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { bucketFolder } from '../bucket-folder.ts';
 import { type Body, dropMs, importDropped } from '../imports.ts';
@@ -19,6 +20,9 @@ export type Imported = {
   bodies: Body[];
   /** Whether it was sent. */
   isSent: boolean;
+  /** What became of its rows. */
+  rows?: SnapshotRecord['rows'];
+  byKind?: SnapshotRecord['byKind'];
   /** What was said of an import that ended without a comparison. */
   message?: string;
 };
@@ -46,12 +50,13 @@ export const newStage = (settings: object = {}) => {
   const imported = async (name: string, { content, isApproved = false, isEnd }: Put): Promise<Imported> => {
     night += 1;
     const dropped = { key: `snapshots/${name}`, content, droppedMs: dropMs(night), isApproved, isEnd };
-    const { examined, report, bodies } = await importDropped(bucket, dropped);
+    const { examined, record, report, bodies } = await importDropped(bucket, dropped);
     if (examined.is === 'over')
       return { reasons: [], report, bodies: [], isSent: false, message: examined.message };
     const { reasons } = examined;
     const isSent = isApproved || reasons.length === 0;
-    return { reasons, report, bodies: isSent ? bodies : [], isSent };
+    const { rows, byKind } = record();
+    return { reasons, report, bodies: isSent ? bodies : [], isSent, rows, byKind };
   };
 
   const put = async (name: string, content: Put['content'], more: Omit<Put, 'content'> = {}) => {

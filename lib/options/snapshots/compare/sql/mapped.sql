@@ -18,7 +18,9 @@ CREATE TABLE accepted_rows AS
   FROM state_wanted s JOIN kinds k USING (state_kind);
 -- named_rows: the rows of a table of changes, by each message, with their key cells.
 CREATE TABLE named_rows (state_kind VARCHAR, key_cells VARCHAR, line VARCHAR, said_at_ms VARCHAR);
-CREATE TABLE unmapped_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR);
+CREATE TABLE unmapped_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, line VARCHAR);
+-- unnamed_rows: those of them that have a value which no condition of the mapping names.
+CREATE TABLE unnamed_rows (line VARCHAR, column_name VARCHAR);
 CREATE TABLE optional (state_kind VARCHAR, field VARCHAR, column_name VARCHAR);
 CREATE TABLE kept_data (key VARCHAR, data VARCHAR);
 CREATE TABLE same (key VARCHAR);
@@ -83,7 +85,7 @@ INSERT INTO problems
   SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'names a user whose name was another person''s, and the crosswalk still gives '
     || 'that one''s account. The row is used when it gives another, or once an operator has accepted the name by sis-relay crosswalk accept'
   FROM mapped_rows m JOIN kinds k USING (state_kind) WHERE m.user_name IN (SELECT token FROM passed_names);
-INSERT INTO unmapped_rows SELECT kind_name, source_row, org_unit_or_object, user_name FROM mapped_rows WHERE user_name IN (SELECT token FROM passed_names);
+INSERT INTO unmapped_rows SELECT kind_name, source_row, org_unit_or_object, user_name, line FROM mapped_rows WHERE user_name IN (SELECT token FROM passed_names);
 DELETE FROM mapped_rows WHERE user_name IN (SELECT token FROM passed_names);
 CREATE TABLE stands_for AS SELECT field || '=' || name AS token, id FROM known_names;
 CREATE TABLE accepted_claims AS
@@ -140,9 +142,10 @@ INSERT INTO yielded_removals
   WHERE kind_name LIKE '%-remove' AND is_about_enrollment(kind_name);
 DELETE FROM claims WHERE kind_name LIKE '%-remove' AND key IN (SELECT key FROM present);
 DROP TABLE present;
-INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
+-- Several messages of a kind may have been for one row.
+INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, counts)
   SELECT m.kind_name, m.source_row, coalesce(id_in_token(m.org_unit_or_object), o.id, m.org_unit_or_object),
-    coalesce(p.user_id, id_in_token(m.user_name), u.id, m.user_name)
+    coalesce(p.user_id, id_in_token(m.user_name), u.id, m.user_name), row_number() OVER (PARTITION BY m.kind_name, m.line) = 1
   FROM unmapped_rows m LEFT JOIN stands_for o ON o.token = m.org_unit_or_object LEFT JOIN stands_for u ON u.token = m.user_name
     LEFT JOIN (SELECT token, any_value(user_id) AS user_id FROM passed_names GROUP BY token) p ON p.token = m.user_name;
 -- Whoever has the name of an accepted row since may be another user than the one who had it then, as the row itself cannot be used now.
@@ -228,12 +231,21 @@ UPDATE difference SET change = CASE WHEN change = 'held' THEN 'kept' ELSE 'uncha
 SELECT key, removal FROM difference WHERE change = 'removed' AND removal IS NOT NULL;
 
 -- name: count_rows
--- In: problems; difference; last_values. Out: the lines of a table that are refused, held, and emptied. Each unusable row is reported by its
--- line, as is a row with a cell that no longer gives a value.
+-- In: problems; difference; last_values; unnamed_rows. Out: the lines of a table that are refused, held, emptied, and those whose values
+-- nothing names. Every other unusable row is reported by its line, as is a row with a cell that no longer gives a value.
 WITH told AS (SELECT DISTINCT line FROM problems WHERE line IS NOT NULL),
-  withheld AS (SELECT DISTINCT line FROM difference WHERE is_claimed AND is_withheld(withheld_value, accepted_value))
+  withheld AS (SELECT DISTINCT line FROM difference WHERE is_claimed AND is_withheld(withheld_value, accepted_value)),
+  unnamed AS (SELECT DISTINCT CAST(line AS BIGINT) AS line FROM unnamed_rows ANTI JOIN told ON told.line = CAST(unnamed_rows.line AS BIGINT))
 SELECT (SELECT count(*) FROM told ANTI JOIN withheld USING (line)), (SELECT count(*) FROM told SEMI JOIN withheld USING (line)),
-  (SELECT count(DISTINCT line) FROM last_values ANTI JOIN told USING (line) WHERE stays(field_value));
+  (SELECT count(DISTINCT line) FROM last_values ANTI JOIN told USING (line) ANTI JOIN unnamed USING (line) WHERE stays(field_value)),
+  (SELECT count(*) FROM unnamed);
+
+-- name: report_unnamed
+-- In: unnamed_rows; $1: the name of the file. Out: problems: one line for all, as one line of the mapping solves it.
+INSERT INTO problems
+  SELECT $1, NULL, column_name, 'has a value that no "when" of the mapping names' || count_text(count(DISTINCT line), min(CAST(line AS BIGINT)))
+    || ': what was accepted of these rows stays'
+  FROM unnamed_rows GROUP BY column_name;
 
 -- name: report_emptied
 -- In: last_values; $1: the name of the file. Out: problems.

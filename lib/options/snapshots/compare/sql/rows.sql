@@ -11,8 +11,6 @@ CREATE MACRO fate_of_row(problem, status, otherwise) AS
   CASE WHEN problem IS NOT NULL THEN fate_of_problem(problem) WHEN is_gone(status) THEN fate_of_gone(status) ELSE otherwise END;
 -- Fates whose rows all have the same problem, which one setting solves: the report has one line for all of them.
 CREATE MACRO is_told_once(fate) AS coalesce(fate, '') IN ('withoutName', 'withoutMaximum', 'withoutRole', 'twoReadings');
-CREATE MACRO count_text(rows, first_line) AS
-  ' (' || rows || CASE WHEN rows = 1 THEN ' row, in line ' ELSE ' rows, the first in line ' END || first_line || ')';
 CREATE MACRO problem_of_status() AS ['status', 'must be active, inactive or tobedeleted'];
 -- Testing an id takes longer than joining it, and every known id was tested.
 CREATE MACRO is_known_or_id(is_known, id) AS CASE WHEN is_known THEN true ELSE is_id(id) END;

@@ -102,6 +102,9 @@ CREATE MACRO grade_out_of(grade, out_of) AS
   CASE WHEN out_of IS NOT NULL AND starts_with(grade, '{"type":"numeric"') THEN left(grade, -1) || ',"outOf":' || out_of || '}' ELSE grade END;
 -- A row that has no id that can be used is known again by its cells.
 CREATE MACRO row_without_id(cells) AS '#' || left(sha256(cells), 20);
+-- In a report, one line for all rows of which the same is to be said.
+CREATE MACRO count_text(rows, first_line) AS
+  ' (' || rows || CASE WHEN rows = 1 THEN ' row, in line ' ELSE ' rows, the first in line ' END || first_line || ')';
 -- What a row wants, but what was accepted stays.
 CREATE MACRO is_withheld(withheld_value, accepted_value) AS withheld_value <> accepted_value;
 -- As md5_number_lower, in a quarter of its time.
