@@ -12,7 +12,7 @@ import type { Platform } from '../lib/platform/client/client.ts';
 import * as content from '../lib/platform/resources/content.ts';
 import { getOrgUnit, requireOrgUnit } from '../lib/platform/resources/org-units.ts';
 
-const may = z.exactOptional;
+const optional = z.exactOptional;
 // Security: a link with another scheme could run code in the page of the user who follows it.
 const url = z
   .string()
@@ -21,16 +21,16 @@ const url = z
 const topic = z
   .strictObject({
     title: line.regex(/\S/, 'must not be empty'),
-    shortTitle: may(line),
-    isHidden: may(z.boolean()),
-    isLocked: may(z.boolean()),
-    startDate: may(time),
-    endDate: may(time),
-    dueDate: may(time),
-    url: may(url),
-    file: may(namedFile),
+    shortTitle: optional(line),
+    isHidden: optional(z.boolean()),
+    isLocked: optional(z.boolean()),
+    startDate: optional(time),
+    endDate: optional(time),
+    dueDate: optional(time),
+    url: optional(url),
+    file: optional(namedFile),
     /** Where the platform stores the file. */
-    fileUrl: may(z.string().max(1_024)),
+    fileUrl: optional(z.string().max(1_024)),
   })
   .refine((given) => (given.url === undefined) !== (given.file === undefined), 'must have either url or file')
   .refine((given) => given.fileUrl === undefined || given.file !== undefined, {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { roleDigested } from '../lib/delivery/handle/fields/enrollment.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
-import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
+import { confirmByReadBack } from '../lib/delivery/handle/read-back.ts';
 import { platformId } from '../lib/message/message.ts';
 import { findInClasslist, getClasslistPages } from '../lib/platform/resources/classlists.ts';
 import { createEnrollment, postEnrollment } from '../lib/platform/resources/enrollments.ts';
@@ -20,7 +20,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   repeatable: true,
   effect: { wanted: ({ roleId }) => ({ whole: roleDigested(roleId) }) },
   run: (enrollment, { platform }) =>
-    unlessSeen(createEnrollment(platform, enrollment), async () => {
+    confirmByReadBack(createEnrollment(platform, enrollment), async () => {
       const shown = await findInClasslist(platform, enrollment);
       return shown?.RoleId === enrollment.roleId;
     }),

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { removedDigested } from '../lib/delivery/handle/fields/enrollment.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
-import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
+import { confirmByReadBack } from '../lib/delivery/handle/read-back.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
 import { platformId } from '../lib/message/message.ts';
 import { safe } from '../lib/message/safe-text.ts';
@@ -38,7 +38,7 @@ export const integration: Integration<Enrollment> = {
   run: async (enrollment, { platform, note }) => {
     const isEnrolled = async () => (await findInClasslist(platform, enrollment)) !== undefined;
     try {
-      await unlessSeen(removeEnrollment(platform, enrollment), async () => !(await isEnrolled()));
+      await confirmByReadBack(removeEnrollment(platform, enrollment), async () => !(await isEnrolled()));
     } catch (error) {
       // A proxy also answers 404, and so does the API for a wrong path or version. The 404 must come from the API, and only the classlist
       // proves that the user is not enrolled.

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { newGradeObject } from '../lib/delivery/handle/fields/grade-object.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
-import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
+import { confirmByReadBack } from '../lib/delivery/handle/read-back.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
 import { type SafeText, safe } from '../lib/message/safe-text.ts';
 import { identityOf } from '../lib/message/version.ts';
@@ -74,7 +74,7 @@ export const integration: Integration<Data> = {
     if (ids === undefined) return;
     const linking = linkGradeItem(context.platform, { ...ids, gradeObjectId: Id });
     const isLinked = async () => (await readDropboxFolder(context.platform, ids)).GradeItemId === Id;
-    await unlessSeen(linking, isLinked);
+    await confirmByReadBack(linking, isLinked);
     const holder = await linking.catch(() => Id);
     if (holder !== Id) throw isTakenBy(holder, ids);
   },

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { grade } from '../lib/delivery/handle/fields/grade.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
-import type { Integration, IntegrationContext, Shown } from '../lib/delivery/handle/integration.ts';
-import { unlessSeen } from '../lib/delivery/handle/read-back.ts';
+import type { Integration, IntegrationContext, PlatformState } from '../lib/delivery/handle/integration.ts';
+import { confirmByReadBack } from '../lib/delivery/handle/read-back.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
 import { platformId } from '../lib/message/message.ts';
 import { type SafeText, safe } from '../lib/message/safe-text.ts';
@@ -34,7 +34,7 @@ const comparableFields = ({ grade, comments, privateComments }: Omit<grades.Read
 });
 
 /** A missing grade is not comparable: a replica may not know it yet. */
-const comparable = (value: grades.ReadGrade | undefined): Shown =>
+const comparable = (value: grades.ReadGrade | undefined): PlatformState =>
   value === undefined
     ? { fields: { grade: '', comments: '', privateComments: '' }, changedMs: Number.NaN }
     : { fields: comparableFields(value), changedMs: value.changedMs };
@@ -108,7 +108,7 @@ export const integration: Integration<Data> = {
         'A newer grade was sent before the comments of this message, and comments cannot be added without that grade. Add them by hand and discard this letter, or replay it when the platform shows the grade.',
       );
     const value = { grade, comments, privateComments };
-    await unlessSeen(grades.setGradeValue(context.platform, given, value), async () => {
+    await confirmByReadBack(grades.setGradeValue(context.platform, given, value), async () => {
       const now = await shown(given, context);
       return now !== undefined && isDeepStrictEqual(comparableFields(now), comparableFields(value));
     });

@@ -13,7 +13,7 @@ import {
   updateUserAttributes,
 } from '../lib/platform/resources/user-attributes.ts';
 
-const may = z.exactOptional;
+const optional = z.exactOptional;
 const text = line.regex(/\S/, 'must not be empty');
 const attributeId = text.clone().register(privacy, id);
 const attribute = z.strictObject({
@@ -32,7 +32,7 @@ const field = z.strictObject({
   dataTypeId: z.guid('must be a GUID such as 6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01').register(privacy, id),
 });
 const data = z
-  .strictObject({ userId: may(platformId), attributes: may(attributes), field: may(field) })
+  .strictObject({ userId: optional(platformId), attributes: optional(attributes), field: optional(field) })
   .refine(
     ({ userId, attributes, field }) =>
       (userId === undefined) === (attributes === undefined) &&

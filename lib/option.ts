@@ -8,7 +8,7 @@ import type { View } from './desk/views/view.ts';
 import type { Platform } from './platform/client/client.ts';
 import type { SqlEngine } from './runtime/files/tables/engine.ts';
 import type { JobStore } from './runtime/jobs/store.ts';
-import type { Role, Verb } from './stage/roles.ts';
+import type { CommandName, Role } from './stage/roles.ts';
 import type { Target } from './stage/target.ts';
 import type { FunctionParts } from './stage/template/functions/function-parts.ts';
 
@@ -69,7 +69,7 @@ export type HeldNames = {
   /** Accepts that each is still one person's. `command`: for the audit log. Undefined: the operator declined. */
   accept(
     operator: Operator,
-    given: { names: readonly string[] | 'all'; reason?: string | undefined; command: Verb },
+    given: { names: readonly string[] | 'all'; reason?: string | undefined; command: CommandName },
   ): Promise<unknown>;
   /** What moves with the code of an org unit, for whoever accepts its move. */
   movesWith(target: Target, code: string): Promise<View>;

@@ -1,10 +1,15 @@
 import { hash } from 'node:crypto';
 import { jsonIn } from '../message/json.ts';
-import { type Attributes, attribute, type DynamoDb, unlessRefused } from '../runtime/aws/dynamodb.ts';
+import {
+  type Attributes,
+  attribute,
+  type DynamoDb,
+  undefinedIfConditionFails,
+} from '../runtime/aws/dynamodb.ts';
 import { readItems, writeItems } from '../runtime/aws/dynamodb-batches.ts';
 import type { CrosswalkKind, CrosswalkSource } from './kinds.ts';
 
-export type Entry = {
+export type NameEntry = {
   /** The platform's ids, in ascending order; with two or more the name is ambiguous. At most `maxIds` of them are kept. */
   ids: number[];
   /** How many further ids it has. */
@@ -17,7 +22,7 @@ export type Entry = {
 export const maxIds = 5;
 
 /** By name, for one bucket. */
-export type Entries = ReadonlyMap<string, Entry>;
+export type Entries = ReadonlyMap<string, NameEntry>;
 
 /** One item of the table. Names are grouped in buckets, so that a million users are 65,536 small items. */
 export type BucketItem = { bucket: string; entries: Entries };
@@ -41,7 +46,7 @@ export const bucketOf = (kind: CrosswalkKind, source: CrosswalkSource, name: str
 export const acceptedBucketOf = (name: string): string => `accepted/orgUnitCode/${shardOf(name)}`;
 
 /** Whether an operator has accepted this very move, from what it stood for to what it stands for, and not a later one. */
-export const isAccepted = ({ ids, was }: Entry, accepted: Entry | undefined): boolean =>
+export const isAccepted = ({ ids, was }: NameEntry, accepted: NameEntry | undefined): boolean =>
   accepted !== undefined && sameIds(accepted.ids, ids) && sameIds(accepted.was ?? [], was ?? []);
 
 export const sameIds = (one: readonly number[], other: readonly number[]): boolean =>
@@ -96,7 +101,7 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
     },
 
     /** Accepts the move of a code, as its entry states it. */
-    accept: async (name: string, { ids, was = [] }: Entry) => {
+    accept: async (name: string, { ids, was = [] }: NameEntry) => {
       const bucket = acceptedBucketOf(name);
       for (let tries = 1; ; tries += 1) {
         const before = (await itemAt(bucket))?.names;
@@ -109,7 +114,7 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
           ExpressionAttributeNames: { '#names': 'names' },
           ...(before && { ExpressionAttributeValues: { ':before': before } }),
         };
-        if ((await unlessRefused(() => dynamodb.call('PutItem', put))) !== undefined) return;
+        if ((await undefinedIfConditionFails(() => dynamodb.call('PutItem', put))) !== undefined) return;
         if (tries === maxTries) throw new Error(`${bucket} is changed by others all the time`);
       }
     },
@@ -148,13 +153,13 @@ export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess
 const textOf = (entries: Entries): string => JSON.stringify([...entries]);
 
 /** Only the fill and operators write there, so nothing else is checked. */
-const entriesIn = (text = '[]'): Entries => new Map((jsonIn(text) ?? []) as [string, Entry][]);
+const entriesIn = (text = '[]'): Entries => new Map((jsonIn(text) ?? []) as [string, NameEntry][]);
 
 /** Parses `2001,2002`. */
 export const idsIn = (text: string): number[] => (text === '' ? [] : text.split(',').map(Number));
 
 /** Parses `1,2,3,4,5,+59995`, of which the last is the number of further ids, and the whole list that 1.0.0 wrote. */
-export const meaningIn = (text: string): Pick<Entry, 'ids' | 'more'> => {
+export const meaningIn = (text: string): Pick<NameEntry, 'ids' | 'more'> => {
   const [listed = '', listedMore] = text.split(',+');
   const ids = idsIn(listed);
   const more = Number(listedMore ?? 0) + Math.max(0, ids.length - maxIds);

@@ -4,12 +4,12 @@ import { logText } from '../runtime/privacy/log-text.ts';
 import { printableJson } from '../runtime/privacy/printable.ts';
 import { actorIn } from './actor.ts';
 import { RefusedError } from './command-errors.ts';
-import { howToGetRole, needsRole, type Role, roleOf, roles, type Verb } from './roles.ts';
+import { type CommandName, howToGetRole, needsRole, type Role, roleOf, roles } from './roles.ts';
 import type { Target } from './target.ts';
 
 /** An operator's action, planned or done. */
 export type AuditEntry = {
-  command: Verb;
+  command: CommandName;
   filter?: object | undefined;
   reason?: string | undefined;
   /** Number of letters by planned action or result. */
@@ -37,7 +37,7 @@ export type Recorded = {
   id: string;
   /** By the credentials. */
   who: string;
-  command: Verb;
+  command: CommandName;
   line: string;
 };
 

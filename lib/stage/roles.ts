@@ -34,14 +34,14 @@ const roleOfCore = {
   'auth-url': 'lead',
 } as const satisfies Record<string, Role>;
 
-export type Verb = keyof typeof roleOfCore | OptionVerb;
+export type CommandName = keyof typeof roleOfCore | OptionVerb;
 
-export const roleOf: Readonly<Record<Verb, Role>> = Object.assign(
+export const roleOf: Readonly<Record<CommandName, Role>> = Object.assign(
   { ...roleOfCore },
   ...options.map((option) => option.roles),
 );
 
-export const isVerb = (words: string): words is Verb => Object.hasOwn(roleOf, words);
+export const isVerb = (words: string): words is CommandName => Object.hasOwn(roleOf, words);
 
 /** Whether a role suffices. A command that is not known here, as of a later version, needs the highest. */
 export const mayRole = (role: Role, command: string): boolean =>

@@ -255,9 +255,9 @@ export function createPlatformModel(stage: Stage, options: Options) {
     refusals,
     clientOf: (actor: Actor): PlatformClient => ({
       close: async () => {},
-      pace: {
+      rateLimiter: {
         ...unpaced,
-        ask: (_, untilMs, settle) => {
+        requestSlot: (_, untilMs, settle) => {
           const atMs = stage.nowMs() + stage.one(turnsAfterMs);
           if (atMs === stage.nowMs()) settle({ slot: freeTurn });
           else if (atMs < untilMs) stage.at(atMs, () => settle({ slot: freeTurn }));

@@ -7,14 +7,14 @@ import {
   versionName,
 } from '../../lib/delivery/ledger/codec.ts';
 import { emptyItem, type Item } from '../../lib/delivery/ledger/item.ts';
-import type { LedgerTable, Taking } from '../../lib/delivery/ledger/table.ts';
+import type { LedgerTable, LockRequest } from '../../lib/delivery/ledger/table.ts';
 import { type Attributes, attribute } from '../../lib/runtime/aws/dynamodb.ts';
 
 /** What the ledger's table does, at once and in memory. */
 export type TableModel = {
-  take(resource: string, taking: Taking): Awaited<ReturnType<LedgerTable['take']>>;
+  take(resource: string, taking: LockRequest): Awaited<ReturnType<LedgerTable['take']>>;
   replace(resource: string, expectedLockId: string, item: Item): boolean;
-  release(resource: string, taking: Taking): void;
+  release(resource: string, taking: LockRequest): void;
 };
 
 const keptMs = 35 * 24 * 3_600_000;
@@ -29,7 +29,7 @@ export function createTableModel(nowMs: () => number): TableModel {
   };
   const put = (resource: string, raw: Attributes) =>
     void rows.set(resource, { raw, expiresMs: nowMs() + keptMs });
-  const begunNames = ({ begun }: Taking) =>
+  const begunNames = ({ begun }: LockRequest) =>
     begun ? { version: versionName(begun.field), state: stateName(begun.field) } : undefined;
 
   return {

@@ -136,8 +136,8 @@ export function createWorld(history: History, watch: Watch) {
   const judgeDeaths = ({ fields }: Item) => {
     for (const { open } of Object.values(fields)) {
       const message = open && messageOf(open);
-      if (message !== undefined && open && open.deaths > misfortunesOf(message) + ledgerFaults)
-        watch.problem(`message ${message} is said to have died ${open.deaths} times`);
+      if (message !== undefined && open && open.crashes > misfortunesOf(message) + ledgerFaults)
+        watch.problem(`message ${message} is said to have died ${open.crashes} times`);
     }
   };
   const tableOf = (actor: Actor): LedgerTable => {

@@ -3,7 +3,7 @@ import type { Priority } from '../../message/priority.ts';
 import type { SafeText } from '../../message/safe-text.ts';
 import type { RateSlot, SlotResult } from '../../platform/pace/pace.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
-import type { Taken } from '../ledger/ledger.ts';
+import type { LockedResource } from '../ledger/ledger.ts';
 import type { Integration, IntegrationContext } from './integration.ts';
 import type { Services } from './services.ts';
 import { mustBeCurrent } from './stale-read.ts';
@@ -22,7 +22,7 @@ export type AttemptContext = {
   /** Time spent waiting for the turn. */
   slotWaitMs(): number;
   /** For these fields of the resource; `taken`: the right to change it. */
-  forFields(fields: readonly string[], taken?: Taken): IntegrationContext;
+  forFields(fields: readonly string[], taken?: LockedResource): IntegrationContext;
   /** Closes the files that were not read to their end, and gives back the turn if nothing was called. */
   close(): void;
 };
@@ -51,7 +51,7 @@ export const createAttemptContext = <Data>(
       const sinceMs = services.nowMs();
       let isAsking = true;
       const { promise, resolve } = Promise.withResolvers<SlotResult>();
-      services.platform.pace.ask(priority, untilMs, (result) => {
+      services.platform.rateLimiter.requestSlot(priority, untilMs, (result) => {
         // A turn that is granted at once is no wait, even if other messages of the batch keep the container busy.
         if (!isAsking) slotWaitMs = services.nowMs() - sinceMs;
         resolve(result);

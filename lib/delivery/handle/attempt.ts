@@ -6,11 +6,11 @@ import type { PlatformIds } from '../../message/sis-ids.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { PlatformError } from '../../platform/client/platform-error.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
-import type { AttemptEnding, Ledger, Taken, Verdict } from '../ledger/ledger.ts';
+import type { AttemptEnding, Ledger, LockedResource, Verdict } from '../ledger/ledger.ts';
 import { type AttemptContext, createAttemptContext } from './attempt-context.ts';
 import type { Integration } from './integration.ts';
-import { entryOf, fieldsOf } from './ledger-entry.ts';
-import { failures, noRoom } from './reasons.ts';
+import { fieldsOf, ledgerMessageOf } from './ledger-entry.ts';
+import { failures, itemFull } from './reasons.ts';
 import type { Limits, Services } from './services.ts';
 import { SisIdLookUp } from './sis-id-look-up.ts';
 import { type Delivery, priorityOf, storedAtOf } from './sqs-delivery.ts';
@@ -24,14 +24,14 @@ export type Invocation = {
   /** When every attempt must have ended. */
   deadlineMs: number;
   /** Until then messages wait for their turns. */
-  turnsUntilMs: number;
+  slotsUntilMs: number;
   /** Aborts the calls of an attempt that begins now, when its time is over. */
   timeLimit(): AbortSignal;
   /** No other message of the batch is being processed. */
   isolated: boolean;
 };
 
-export type Settlement = Result & {
+export type RecordResult = Result & {
   /** Undefined if nothing was parsed, or if the message is not valid. */
   eventId: string | undefined;
   /** The calls of the platform. */
@@ -49,7 +49,7 @@ export const attempt = async <Data>(
   integration: Integration<Data>,
   { record, delivery }: Received,
   invocation: Invocation,
-): Promise<Settlement> => {
+): Promise<RecordResult> => {
   const { services } = invocation;
   const resultFor = (decision: Decision): Result => waitOrPark(decision, delivery, services.limits);
   if (!hasTime(invocation)) return { ...resultFor(noTime), eventId: undefined, calls: [], turnMs: 0 };
@@ -141,7 +141,7 @@ const failed = (
 
 const withoutLedger = async <Data>(task: Task<Data>): Promise<Result> => {
   const { integration, message, context, invocation, resultFor } = task;
-  const seconds = await context.takeSlot(invocation.turnsUntilMs);
+  const seconds = await context.takeSlot(invocation.slotsUntilMs);
   if (seconds > 0) return resultFor({ kind: 'wait', why: 'pace', seconds });
   try {
     await integration.run(message.data, context.forFields(fieldsOf(integration, message)));
@@ -158,9 +158,9 @@ const doneWith = ({ notes }: AttemptContext): Decision => ({
 
 const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Result> => {
   const { invocation, context, resultFor } = task;
-  const entry = await entryOf(task, invocation.services.digest);
+  const entry = await ledgerMessageOf(task, invocation.services.digest);
   // Before the lock, which would last while its message waits.
-  const seconds = await context.takeSlot(invocation.turnsUntilMs);
+  const seconds = await context.takeSlot(invocation.slotsUntilMs);
   if (seconds > 0) return resultFor({ kind: 'wait', why: 'pace', seconds });
   let verdict: Verdict;
   try {
@@ -172,7 +172,7 @@ const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Resul
     // It is not known whether the lock was written.
     return resultFor({ ...failed(error, task), isUnrecorded: true });
   }
-  return verdict.kind === 'send' ? send(ledger, task, verdict) : resultFor(unsent(verdict));
+  return verdict.kind === 'send' ? sendAndRecord(ledger, task, verdict) : resultFor(unsent(verdict));
 };
 
 /** The lock begins when it is written, which may take as long as AWS is given. */
@@ -180,8 +180,8 @@ const lockMsOf = ({ services: { limits } }: Invocation, { lateEffectMs }: Ledger
   limits.attemptTimeoutMs + limits.reserveMs + lateEffectMs;
 
 /** What the ledger decides without a call of the platform. */
-export const unsent = (verdict: Exclude<Verdict, Taken>): Decision => {
-  if (verdict.kind === 'full') return { kind: 'fail', failure: failureOf(noRoom(verdict)) };
+export const unsent = (verdict: Exclude<Verdict, LockedResource>): Decision => {
+  if (verdict.kind === 'full') return { kind: 'fail', failure: failureOf(itemFull(verdict)) };
   if (verdict.kind === 'crashed' || verdict.kind === 'outdated') return failBy(verdict.kind);
   return verdict;
 };
@@ -191,23 +191,31 @@ const failBy = (name: keyof typeof failures): Extract<Decision, { kind: 'fail' }
   failure: failureOf(failures[name]),
 });
 
-const send = async <Data>(ledger: Ledger, task: Task<Data>, taken: Taken): Promise<Result> => {
-  const { decision, ending, refusal } = await sent(ledger, task, taken);
+const sendAndRecord = async <Data>(
+  ledger: Ledger,
+  task: Task<Data>,
+  locked: LockedResource,
+): Promise<Result> => {
+  const { decision, ending, refusal } = await runIntegration(ledger, task, locked);
   const result = task.resultFor(decision);
   const isParked = result.outcome === 'parked';
-  if (await ledger.settle(taken, { ending, refusal, isParked })) return result;
+  if (await ledger.settle(locked, { ending, refusal, isParked })) return result;
   const { failure } = decision.kind === 'fail' ? decision : failBy('unrecorded');
   return task.resultFor({ kind: 'fail', failure, isUnrecorded: true });
 };
 
-type Sent = { decision: Decision; ending: AttemptEnding; refusal?: string };
+type AttemptResult = { decision: Decision; ending: AttemptEnding; refusal?: string };
 
-const sent = async <Data>(ledger: Ledger, task: Task<Data>, taken: Taken): Promise<Sent> => {
+const runIntegration = async <Data>(
+  ledger: Ledger,
+  task: Task<Data>,
+  locked: LockedResource,
+): Promise<AttemptResult> => {
   const { integration, message, invocation } = task;
   if (!hasTime(invocation)) return { decision: noTime, ending: 'undone' };
-  const { unresolved } = taken;
+  const { unresolved } = locked;
   try {
-    const context = task.context.forFields(taken.fields, taken);
+    const context = task.context.forFields(locked.fields, locked);
     const isDone =
       unresolved !== undefined && (await wasDone(integration, message.data, { context, unresolved }));
     if (!isDone) await integration.run(message.data, context);

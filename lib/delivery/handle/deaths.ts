@@ -1,5 +1,5 @@
 import type { SQSRecord } from 'aws-lambda';
-import type { Entry } from '../ledger/judge.ts';
+import type { LedgerMessage } from '../ledger/judge.ts';
 import { type Delivery, waitedMs } from './sqs-delivery.ts';
 
 /** In characters. A smaller message takes little memory, whatever it holds. */
@@ -9,7 +9,7 @@ export const isLarge = ({ body }: SQSRecord): boolean =>
   typeof body === 'string' && body.length >= largeLength;
 
 /**
- * Whether the function may die of the message before it locks its resource, as when it is parsed. If the function crashed, SQS hid the message for the whole visibility timeout. A message that came back earlier only waited. So most messages that come again are not
+ * Whether the function may crash on the message before it locks its resource, as when it is parsed. If the function crashed, SQS hid the message for the whole visibility timeout. A message that came back earlier only waited. So most messages that come again are not
  * suspected, and a flood that takes turns costs nothing here.
  */
 export const isSuspect = (record: SQSRecord, delivery: Delivery, visibilityMs: number): boolean => {
@@ -17,8 +17,12 @@ export const isSuspect = (record: SQSRecord, delivery: Delivery, visibilityMs: n
   return isLarge(record) || (returns > 0 && waitedMs(delivery) >= 0.9 * visibilityMs * returns);
 };
 
-/** The receipt of such a message has a lock of its own in the ledger, which counts the deaths. */
-export const receiptEntry = (functionName: string, { messageId }: SQSRecord, nowMs: number): Entry => ({
+/** The receipt of such a message has a lock of its own in the ledger, which counts the crashes. */
+export const receiptEntry = (
+  functionName: string,
+  { messageId }: SQSRecord,
+  nowMs: number,
+): LedgerMessage => ({
   resource: `receipt/${functionName}/${messageId}`,
   fields: ['whole'],
   version: messageId,

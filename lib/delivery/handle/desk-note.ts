@@ -1,12 +1,12 @@
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
 import type { ReceiptOutcome } from '../letters/notes.ts';
 import { indexedIn } from '../letters/parts.ts';
-import type { Received, Settlement } from './attempt.ts';
+import type { Received, RecordResult } from './attempt.ts';
 import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-entry.ts';
 import { attributesOf } from './sqs-delivery.ts';
 
-type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
+type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
 
 /**
  * The record that operators see of a message. Undefined for a message that ends with its first receipt, unless its sender asks, so
@@ -15,7 +15,7 @@ type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
 export const deskNoteOf = <Data>(
   integration: Integration<Data>,
   { record, delivery }: Received,
-  settlement: Settled,
+  settlement: FinalResult,
 ): ReceiptOutcome | undefined => {
   const { outcome } = settlement;
   const { messageAttributes = {}, messageId, receiptHandle, body } = record;

@@ -7,7 +7,7 @@ export type EventText = { line: number; end: number; nextLine: number } & (
 );
 
 /** Where reading continues: at this byte of the file, in this line, inside a list or not. */
-export type Place = { byte: number; line: number; isList: boolean };
+export type ReadPosition = { byte: number; line: number; isList: boolean };
 
 const newline = 10;
 const [quote, backslash, comma] = [34, 92, 44];
@@ -26,7 +26,7 @@ type Limits = { maxBytes: number };
  */
 export async function* eventTexts(
   pieces: AsyncIterable<Uint8Array>,
-  { from, maxBytes }: Limits & { from: Place },
+  { from, maxBytes }: Limits & { from: ReadPosition },
 ): AsyncGenerator<EventText & { isList: boolean }> {
   let isList = from.isList;
   let reader = from.byte === 0 ? undefined : readerOf(isList, from, { maxBytes });

@@ -135,7 +135,7 @@ export const createFanOut = (options: FanOutOptions): FanOut => {
   };
 };
 
-type Sending = Pick<FanOutOptions, 'send' | 'nowMs' | 'maximumEvents'> & {
+type FanOutContext = Pick<FanOutOptions, 'send' | 'nowMs' | 'maximumEvents'> & {
   attributes: Record<string, MessageAttributeValue>;
   signal: AbortSignal;
   untilMs: number;
@@ -147,7 +147,7 @@ type Sending = Pick<FanOutOptions, 'send' | 'nowMs' | 'maximumEvents'> & {
 const sendFile = async (
   file: StoredFile,
   from: Progress,
-  sending: Sending,
+  sending: FanOutContext,
 ): Promise<{ isWhole: boolean; progress: Progress }> => {
   const { attributes, maximumEvents, nowMs, untilMs, isLast } = sending;
   const progress = { ...from };
@@ -191,10 +191,10 @@ const nameOf = ({ bucket, key }: NamedObject): SafeText => fileName(`s3://${buck
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-type Taken = { message: Outgoing; isEvent: boolean } | { problem: SafeText };
+type EventOrProblem = { message: Outgoing; isEvent: boolean } | { problem: SafeText };
 
 /** Whatever the queue accepts becomes a message; an invalid one gets its own letter. */
-const messageIn = (bytes: Uint8Array, attributes: Record<string, MessageAttributeValue>): Taken => {
+const messageIn = (bytes: Uint8Array, attributes: Record<string, MessageAttributeValue>): EventOrProblem => {
   let body: string;
   try {
     body = decoder.decode(bytes).trim();

@@ -1,7 +1,7 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { safe } from '../../message/safe-text.ts';
-import { type Invocation, lastBeginMs, type Settlement } from './attempt.ts';
-import { isLarge } from './deaths.ts';
+import { type Invocation, lastBeginMs, type RecordResult } from './attempt.ts';
+import { isLarge } from './crashes.ts';
 import type { Integration } from './integration.ts';
 import { type Services, servicesFromEnvironment } from './services.ts';
 import { processRecord } from './settle.ts';
@@ -37,16 +37,16 @@ export const handlerOf =
   };
 
 /**
- * Orders the messages to process alone: the likely causes of a death come last, so that another death affects as few others as
+ * Orders the messages to process alone: the likely causes of a crash come last, so that another crash affects as few others as
  * possible.
  */
-const inOrder = (records: readonly SQSRecord[], settlements: readonly Settlement[]) =>
+const inOrder = (records: readonly SQSRecord[], settlements: readonly RecordResult[]) =>
   records
     .flatMap((record, at) => {
       const settlement = settlements[at];
-      return settlement?.outcome === 'isolate' ? [{ at, record, deaths: settlement.deaths }] : [];
+      return settlement?.outcome === 'isolate' ? [{ at, record, crashes: settlement.crashes }] : [];
     })
-    .sort((one, other) => one.deaths - other.deaths || lengthOf(one.record) - lengthOf(other.record));
+    .sort((one, other) => one.crashes - other.crashes || lengthOf(one.record) - lengthOf(other.record));
 
 const lengthOf = ({ body }: SQSRecord): number => (typeof body === 'string' ? body.length : 0);
 
@@ -64,8 +64,14 @@ const begin = (services: Services, context: Context, { Records }: SQSEvent): Inv
   const lastMs = lastBeginMs({ services, deadlineMs });
   // Messages to process alone come after all others, and also need time to wait for turns.
   const someAlone = Records.some((record) => attemptsOf(record) > 1 || isLarge(record));
-  const turnsUntilMs = someAlone ? (nowMs() + lastMs) / 2 : lastMs;
-  return { services, deadlineMs, turnsUntilMs, timeLimit: timeLimits(services, deadlineMs), isolated: false };
+  const slotsUntilMs = someAlone ? (nowMs() + lastMs) / 2 : lastMs;
+  return {
+    services,
+    deadlineMs,
+    slotsUntilMs: slotsUntilMs,
+    timeLimit: timeLimits(services, deadlineMs),
+    isolated: false,
+  };
 };
 
 /** Attempts that begin within this time share a signal: one for each would cost as much as a message's log line. */

@@ -55,7 +55,7 @@ export type Integration<Data> = {
 export type Effect<Data> = { wanted(data: Data): Record<string, string> };
 
 /** By field, the current value, and when it was last changed, on the platform's clock. */
-export type Shown = { fields: Record<string, string | undefined>; changedMs: number };
+export type PlatformState = { fields: Record<string, string | undefined>; changedMs: number };
 
 /** What an integration may use. */
 export type IntegrationContext = {
@@ -81,7 +81,7 @@ export type IntegrationContext = {
    * Call this before you write back what was read. It throws if the ledger knows that a field is older than what was done; then the
    * message comes back later.
    */
-  mustBeCurrent(shown: Shown): Promise<void>;
+  mustBeCurrent(shown: PlatformState): Promise<void>;
 };
 
 export type Verification<Data> = {

@@ -5,7 +5,7 @@ import type { PlatformIds } from '../../message/sis-ids.ts';
 import { unorderedVersionOf, versionOf } from '../../message/version.ts';
 import type { Digest } from '../ledger/digest.ts';
 import { digestedName } from '../ledger/item.ts';
-import type { Entry } from '../ledger/judge.ts';
+import type { LedgerMessage } from '../ledger/judge.ts';
 import type { Integration } from './integration.ts';
 import { type Delivery, isDecided } from './sqs-delivery.ts';
 
@@ -32,10 +32,10 @@ type EntryInput<Data> = {
   delivery: Delivery;
 };
 
-export const entryOf = async <Data>(
+export const ledgerMessageOf = async <Data>(
   { integration, message, record, delivery }: EntryInput<Data>,
   digest: Digest | undefined,
-): Promise<Entry> => {
+): Promise<LedgerMessage> => {
   const { effect } = integration;
   const place = placeInLedger(integration, message);
   return {
@@ -52,7 +52,7 @@ export const entryOf = async <Data>(
 export const placeInLedger = <Data>(
   integration: Integration<Data>,
   message: Message<Data>,
-): Pick<Entry, 'resource' | 'fields' | 'version' | 'repeatable'> => {
+): Pick<LedgerMessage, 'resource' | 'fields' | 'version' | 'repeatable'> => {
   const { repeatable: asked } = integration;
   const repeatable = typeof asked === 'function' ? asked(message.data) : asked;
   return {

@@ -1,11 +1,11 @@
 import { MessageFailure } from '../../message/failure.ts';
 import { safe } from '../../message/safe-text.ts';
-import type { Full } from '../ledger/room.ts';
+import type { ItemFull } from '../ledger/room.ts';
 
 // Why a message is not done although the platform has not refused it.
 
 /** A message waits without a failure. `kind` and `remedy` are those of its letter if it waits too long. */
-export const deferrals = {
+export const waitReasons = {
   'no-time': {
     kind: 'unavailable',
     reason: safe`Too little time was left in this invocation. The next one handles the message`,
@@ -45,7 +45,7 @@ export const deferrals = {
   },
 } as const;
 
-export type Deferral = keyof typeof deferrals;
+export type WaitReason = keyof typeof waitReasons;
 
 /** A message fails before or after its calls of the platform. */
 export const failures = {
@@ -77,7 +77,7 @@ export const failures = {
 } as const;
 
 /** Nothing was sent. A replay states that a person has looked, so the ledger may forget. */
-export const noRoom = ({ fields, open }: Full): MessageFailure =>
+export const itemFull = ({ fields, open }: ItemFull): MessageFailure =>
   new MessageFailure(
     'uncertain',
     safe`The ledger has no room for one more change of this resource: it remembers ${fields} changes, ${open} of them without an outcome. Nothing was sent`,

@@ -1,15 +1,15 @@
 import { eventIdIn } from '../../message/message.ts';
 import { messageIdText, safe } from '../../message/safe-text.ts';
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
-import type { Received, Settlement } from './attempt.ts';
+import type { Received, RecordResult } from './attempt.ts';
 import type { Services } from './services.ts';
 import { ageMs, waitedMs } from './sqs-delivery.ts';
 
-type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
+type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
 
 /** Reports a message's outcome to the log, the metrics, the incidents and the pace's record. */
 export const report = (
-  settlement: Settled,
+  settlement: FinalResult,
   { record, delivery }: Received,
   { services, asService, isUnread }: { services: Services; asService: boolean; isUnread: boolean },
 ): void => {

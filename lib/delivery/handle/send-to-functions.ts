@@ -6,7 +6,7 @@ import { sendAll } from '../../runtime/aws/sqs.ts';
 
 export type Addressed = { function: string; message: Outgoing };
 
-type Sending<Item> = {
+type SendOptions<Item> = {
   /** Created when first needed: often there is nothing to send. */
   sqs(): Promise<SQSClient>;
   queueUrlOf(functionName: string): string;
@@ -21,7 +21,7 @@ type Sending<Item> = {
  */
 export const sendToFunctions = async <Item extends Addressed>(
   items: readonly Item[],
-  { sqs, queueUrlOf, signal, taken }: Sending<Item>,
+  { sqs, queueUrlOf, signal, taken }: SendOptions<Item>,
 ): Promise<void> => {
   for (const [name, each] of Map.groupBy(items, (item) => item.function)) {
     const queue = { sqs: await sqs(), url: queueUrlOf(name) };

@@ -4,7 +4,7 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import { unread, withoutFields } from '../../runtime/privacy/letter-body.ts';
 import type { Verdict } from '../ledger/ledger.ts';
 import type { DeadLetter } from '../letters/dead-letter.ts';
-import { attempt, type Invocation, type Received, type Settlement, unsent } from './attempt.ts';
+import { attempt, type Invocation, type Received, type RecordResult, unsent } from './attempt.ts';
 import { isLarge, isSuspect, receiptEntry } from './deaths.ts';
 import { deskNoteOf } from './desk-note.ts';
 import type { Integration } from './integration.ts';
@@ -21,22 +21,23 @@ export const processRecord = async <Data>(
   integration: Integration<Data>,
   record: SQSRecord,
   invocation: Invocation,
-): Promise<Settlement> => {
+): Promise<RecordResult> => {
   const { ledger, limits, nowMs } = invocation.services;
   const received = { record, delivery: deliveryOf(record, nowMs()) };
-  const settled = async (): Promise<Settlement> =>
-    ended(integration, received, {
+  const attemptAndFinish = async (): Promise<RecordResult> =>
+    finishRecord(integration, received, {
       settlement: await attempt(integration, received, invocation),
       invocation,
     });
-  if (ledger === undefined || !isSuspect(record, received.delivery, limits.visibilityMs)) return settled();
-  const unparsed = (decision: Decision): Promise<Settlement> => {
+  if (ledger === undefined || !isSuspect(record, received.delivery, limits.visibilityMs))
+    return attemptAndFinish();
+  const finishUnparsed = (decision: Decision): Promise<RecordResult> => {
     const result = waitOrPark(decision, received.delivery, limits);
     const settlement = { ...result, eventId: undefined, calls: [], turnMs: 0 };
-    return ended(integration, received, { settlement, invocation, isUnread: true });
+    return finishRecord(integration, received, { settlement, invocation, isUnread: true });
   };
   // After all others.
-  if (isLarge(record) && !invocation.isolated) return unparsed({ kind: 'isolate', deaths: 0 });
+  if (isLarge(record) && !invocation.isolated) return finishUnparsed({ kind: 'isolate', crashes: 0 });
   let verdict: Verdict;
   try {
     verdict = await ledger.take(receiptEntry(integration.name, record, nowMs()), {
@@ -44,25 +45,25 @@ export const processRecord = async <Data>(
       isolated: invocation.isolated,
     });
   } catch (error) {
-    return unparsed({ kind: 'fail', failure: failureOf(error), isUnrecorded: true });
+    return finishUnparsed({ kind: 'fail', failure: failureOf(error), isUnrecorded: true });
   }
   // The receipt's entry did not exist at the first crash, so it does not count that crash; the entries of the other messages' resources do.
-  if (verdict.kind === 'isolate') return unparsed({ ...verdict, deaths: verdict.deaths + 1 });
-  if (verdict.kind !== 'send') return unparsed(unsent(verdict));
-  const settlement = await settled();
+  if (verdict.kind === 'isolate') return finishUnparsed({ ...verdict, crashes: verdict.crashes + 1 });
+  if (verdict.kind !== 'send') return finishUnparsed(unsent(verdict));
+  const settlement = await attemptAndFinish();
   await ledger.settle(verdict, { ending: 'undone' });
   return settlement;
 };
 
 /** `isUnread`: the message must not be parsed, as that may have killed the function. */
-type Ended = { settlement: Settlement; invocation: Invocation; isUnread?: boolean };
+type Finish = { settlement: RecordResult; invocation: Invocation; isUnread?: boolean };
 
 /** Writes the letter of a parked message, and reports the outcome. */
-const ended = async <Data>(
+const finishRecord = async <Data>(
   integration: Integration<Data>,
   received: Received,
-  { settlement: given, invocation: { services }, isUnread = false }: Ended,
-): Promise<Settlement> => {
+  { settlement: given, invocation: { services }, isUnread = false }: Finish,
+): Promise<RecordResult> => {
   const { record } = received;
   let settlement = given;
   if (settlement.outcome === 'parked') {

@@ -23,10 +23,10 @@ export const deliveryOf = (record: SQSRecord, nowMs: number): Delivery => ({
   firstMs: timeIn(record.attributes?.ApproximateFirstReceiveTimestamp) || nowMs,
   startedMs: nowMs,
   attempts: attemptsOf(record),
-  replays: toldReplays(record) + (isRedriven(record) ? 1 : 0),
+  replays: recordedReplays(record) + (isRedriven(record) ? 1 : 0),
 });
 
-const toldReplays = ({ messageAttributes }: SQSRecord): number =>
+const recordedReplays = ({ messageAttributes }: SQSRecord): number =>
   replaysIn(messageAttributes?.replays?.stringValue);
 
 /**
@@ -73,7 +73,7 @@ const timeIn = (value: unknown): number => new Date(numberIn(value)).getTime();
  */
 export const isDecided = (record: SQSRecord): boolean =>
   needsDecision(record.messageAttributes?.kind?.stringValue) &&
-  toldReplays(record) > 0 &&
+  recordedReplays(record) > 0 &&
   !isRedriven(record);
 
 /** An object with its own `toString` could throw when it is converted to a number. */

@@ -1,13 +1,13 @@
 import { type Digest, haveOneKey } from '../ledger/digest.ts';
-import type { Taken } from '../ledger/ledger.ts';
-import type { Shown } from './integration.ts';
+import type { LockedResource } from '../ledger/ledger.ts';
+import type { PlatformState } from './integration.ts';
 import { digestsOf } from './ledger-entry.ts';
 
 /** What was read is older than what was done; nothing was sent. */
 export class StaleReadError extends Error {}
 
 type Reader = {
-  taken: Taken;
+  taken: LockedResource;
   digest: Digest | undefined;
   /** How far the platform's clock is ahead of ours. */
   clockOffsetMs: number;
@@ -25,7 +25,7 @@ const clockGrainMs = 1_000;
  * @throws StaleReadError
  */
 export const mustBeCurrent = async (
-  { fields, changedMs }: Shown,
+  { fields, changedMs }: PlatformState,
   { taken: { entry, fields: sent, item }, digest, clockOffsetMs, nowMs }: Reader,
 ): Promise<void> => {
   // What is open is set again by its own message. What was done before it is not.

@@ -4,7 +4,7 @@ import { healsByItself, isRetried } from '../../message/failure-kinds.ts';
 import { networkRemedyIn } from '../../message/network-errors.ts';
 import { type SafeText, safe } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
-import { type Deferral, deferrals } from './reasons.ts';
+import { type WaitReason, waitReasons } from './reasons.ts';
 import type { Limits } from './services.ts';
 import { ageMs, type Delivery, waitedMs } from './sqs-delivery.ts';
 
@@ -16,12 +16,12 @@ export type Decision =
   /** `of`: SQS' id of the message that this one is a copy of. */
   | { kind: 'duplicate'; of: string | undefined }
   /**
-   * The function died on this message or one beside it, or may die: nothing was done. Try again when no other message of the batch
+   * the function crashed on this message or one beside it, or may crash: nothing was done. Try again when no other message of the batch
    * is being processed.
    */
-  | { kind: 'isolate'; deaths: number }
+  | { kind: 'isolate'; crashes: number }
   /** `seconds`: the longest possible wait. */
-  | { kind: 'wait'; why: Deferral; seconds: number }
+  | { kind: 'wait'; why: WaitReason; seconds: number }
   | {
       kind: 'fail';
       failure: Failure;
@@ -33,14 +33,14 @@ export type Decision =
 
 /** A message that is not done comes back after this many seconds, or becomes a letter. */
 export type NotDone =
-  | { outcome: 'waiting'; seconds: number; reason: SafeText; failure?: Failure; deferral?: Deferral }
+  | { outcome: 'waiting'; seconds: number; reason: SafeText; failure?: Failure; deferral?: WaitReason }
   | { outcome: 'parked'; failure: Failure };
 
 export type Result =
   | { outcome: 'done'; reason?: SafeText | undefined }
   | { outcome: 'superseded' }
   | { outcome: 'duplicate'; of: string | undefined }
-  | { outcome: 'isolate'; deaths: number }
+  | { outcome: 'isolate'; crashes: number }
   | NotDone;
 
 export const waitOrPark = (decision: Decision, delivery: Delivery, limits: Limits): Result => {
@@ -62,7 +62,7 @@ const afterDeferral = (
   delivery: Delivery,
   limits: Limits,
 ): NotDone => {
-  const { kind, reason, remedy } = deferrals[why];
+  const { kind, reason, remedy } = waitReasons[why];
   // A day's backlog takes turns, too. A lack of room on the platform is no failure, and no reason for a letter.
   const isOver = why === 'pace' ? isOld(delivery) : !isPatient(delivery, limits);
   if (isOver && delivery.attempts > patientReceipts) {

@@ -6,7 +6,7 @@ import { asFirstGiven, identityDigest, isLater, isSameMessage, oldestOf } from '
 export type Item = {
   /** Unique to the attempt that wrote it last. */
   lockId: string;
-  /** Who acts. If its time is over, the function died. */
+  /** Who acts. If its time is over, the function crashed. */
   lock?: Lock | undefined;
   /** Until then, the holder of the lock, or a call without an answer, may still act. */
   busyUntilMs: number;
@@ -45,14 +45,14 @@ export type Done = {
 /** The newest change that was begun and has no outcome. Its message is on its queue, or is a letter that a person decides on. */
 export type Open = {
   version: string;
-  /** SQS' message id; of a message whose function died, a part of it. */
+  /** SQS' message id; of a message whose function crashed, a part of it. */
   messageId: string;
   replays: number;
   /** When its first and its last attempt began. */
   sinceMs: number;
   begunMs: number;
-  /** How often the function died on it. */
-  deaths: number;
+  /** How often the function crashed on it. */
+  crashes: number;
   /** When the platform answered with a success whose effect it does not show; 0 if it did not. */
   acceptedMs: number;
   /** The platform's answer: JSON, bounded, without secrets. */
@@ -108,8 +108,8 @@ export const firstVersion = (
   return { version, isRecent: recent.includes(identityDigest(version)) };
 };
 
-/** The item after its lock has run out: the function died, and what the lock's message began is open. */
-export const withDeath = (item: Item): Item => {
+/** The item after its lock has run out: the function crashed, and what the lock's message began is open. */
+export const withCrash = (item: Item): Item => {
   const { lock, busyUntilMs, fields } = item;
   if (lock === undefined) return item;
   const first = firstVersion(item, { version: lock.version, field: lock.fields[0] });
@@ -120,9 +120,9 @@ export const withDeath = (item: Item): Item => {
     const isDone = done && isSameMessage(done.version, version);
     if (isDone || isSuperseded({ done, open }, first)) return [];
     const times = { sinceMs: busyUntilMs, begunMs: busyUntilMs };
-    const fresh = { ...times, deaths: 0, acceptedMs: 0, isNonRepeatable: false, isParked: false, version };
+    const fresh = { ...times, crashes: 0, acceptedMs: 0, isNonRepeatable: false, isParked: false, version };
     const before = open && isSameMessage(open.version, version) ? open : fresh;
-    return [[name, { done, open: { ...before, messageId, replays, deaths: before.deaths + 1 } }]];
+    return [[name, { done, open: { ...before, messageId, replays, crashes: before.crashes + 1 } }]];
   });
   const begun = opened.map(([name]) => name);
   const recentMessages = isOverruling(item, begun, version)
@@ -183,12 +183,12 @@ export const lastBegunMs = ({ done, open }: Field): number =>
   Math.max(done?.begunMs ?? 0, open?.begunMs ?? 0);
 
 /** The last change of a field, for those who compare the platform with it. */
-export type Change = (Done & { outcome: 'done' }) | (Open & { outcome: 'open' });
+export type FieldChange = (Done & { outcome: 'done' }) | (Open & { outcome: 'open' });
 
 /** Also what the lock's holder is about to change. */
-export const changesIn = (item: Item): Record<string, Change> => {
-  const changes: Record<string, Change> = {};
-  for (const [name, { done, open }] of Object.entries(withDeath(item).fields)) {
+export const changesIn = (item: Item): Record<string, FieldChange> => {
+  const changes: Record<string, FieldChange> = {};
+  for (const [name, { done, open }] of Object.entries(withCrash(item).fields)) {
     if (open) changes[name] = { ...open, outcome: 'open' };
     else if (done) changes[name] = { ...done, outcome: 'done' };
   }

@@ -3,7 +3,7 @@ import { isLater, isSameMessage } from '../../message/version.ts';
 import { type Field, firstVersion, type Item, isSameId, isSuperseded, type Open } from './item.ts';
 
 /** A message, as the ledger knows it. */
-export type Entry = {
+export type LedgerMessage = {
   /**
    * The key of the one resource on the platform that the message changes, as in `grade/2001/5001/301`. Integrations may share it.
    */
@@ -29,7 +29,7 @@ export type Entry = {
 /** A message and what is known of its resource. */
 export type JudgeInput = {
   item: Item;
-  entry: Entry;
+  entry: LedgerMessage;
   nowMs: number;
   /** No other message of the batch is being processed. */
   isolated: boolean;
@@ -41,13 +41,13 @@ export type Judgement =
   | { kind: 'crashed' }
   /** `of`: SQS' id of the message that was done; undefined: it was this message. */
   | { kind: 'duplicate'; of: string | undefined }
-  | { kind: 'wait'; why: WaitReason; seconds: number }
-  /** The function died on this message or one beside it: ask again when no other message of the batch is being processed. */
-  | { kind: 'isolate'; deaths: number }
-  | Sending;
+  | { kind: 'wait'; why: LedgerWaitReason; seconds: number }
+  /** the function crashed on this message or one beside it: ask again when no other message of the batch is being processed. */
+  | { kind: 'isolate'; crashes: number }
+  | SendJudgement;
 
 /** These fields may be sent, as this version. */
-export type Sending = {
+export type SendJudgement = {
   kind: 'send';
   fields: readonly string[];
   version: string;
@@ -61,7 +61,7 @@ export type Sending = {
  * `busy`: another attempt on the resource is running, or may still act. `newer`: a newer change has no outcome. `copy`: another SQS
  * message of the same event has none. `look`: an effect that this message may hide was not looked up yet.
  */
-export type WaitReason = 'busy' | 'newer' | 'copy' | 'look';
+export type LedgerWaitReason = 'busy' | 'newer' | 'copy' | 'look';
 
 /** An attempt of a message that must not be sent twice has no outcome. */
 export type Unresolved = {
@@ -105,7 +105,7 @@ type Facts = JudgeInput & {
   isReplay: boolean;
   some(...relations: Relation[]): boolean;
   every(...relations: Relation[]): boolean;
-  wait(why: WaitReason, untilMs?: number): Judgement;
+  wait(why: LedgerWaitReason, untilMs?: number): Judgement;
 };
 
 /** The first row that holds decides. Its name says for which messages it does. */
@@ -146,13 +146,13 @@ export const rows = {
       Object.values(item.fields).some(({ open }) => open?.isNonRepeatable && !open.isParked),
     gives: ({ wait }) => wait('look'),
   },
-  'the function died on it too often': {
-    holds: ({ own, isReplay }) => own !== undefined && own.deaths >= maxDeaths && !isReplay,
+  'the function crashed on it too often': {
+    holds: ({ own, isReplay }) => own !== undefined && own.crashes >= maxCrashes && !isReplay,
     gives: () => ({ kind: 'crashed' }),
   },
-  'the function died on it': {
-    holds: ({ own, isReplay, isolated }) => own !== undefined && own.deaths > 0 && !isReplay && !isolated,
-    gives: ({ own }) => ({ kind: 'isolate', deaths: own?.deaths ?? 0 }),
+  'the function crashed on it': {
+    holds: ({ own, isReplay, isolated }) => own !== undefined && own.crashes > 0 && !isReplay && !isolated,
+    gives: ({ own }) => ({ kind: 'isolate', crashes: own?.crashes ?? 0 }),
   },
   'an attempt of it has no outcome, and it must not be sent twice': {
     holds: ({ own, entry }) => own !== undefined && !entry.repeatable,
@@ -218,12 +218,12 @@ const relationOf = (state: Field, facts: FieldFacts): Relation => {
 };
 
 /** Number of times that the function may die on a message. */
-const maxDeaths = 3;
+const maxCrashes = 3;
 
 /** What is open gets its outcome at any time, or when a person decides. */
 const openWaitSeconds = 1_800;
 
-const isReplayOf = ({ replays, messageId }: Open, entry: Entry): boolean =>
+const isReplayOf = ({ replays, messageId }: Open, entry: LedgerMessage): boolean =>
   entry.replays > replays && !isSameId(messageId, entry.messageId);
 
 /** Repeating the same call does no harm while an earlier one may still act; the call of another message could be overtaken by it. */
@@ -235,7 +235,7 @@ const repeatsItself = ({ item, entry, version }: Facts): boolean => {
 };
 
 /** All fields that are not done are sent together: two copies of the message must not send one part each. */
-const sending = ({ given, version, own }: Facts): Sending => ({
+const sending = ({ given, version, own }: Facts): SendJudgement => ({
   kind: 'send',
   fields: given.flatMap(({ field, relation }) =>
     relation === 'done' || relation === 'superseded' ? [] : field,

@@ -10,18 +10,23 @@ import {
   type Open,
   remembering,
   shortId,
-  withDeath,
+  withCrash,
   withoutForgotten,
 } from './item.ts';
-import { type Entry, type JudgeInput, type Judgement, judge, type Sending } from './judge.ts';
+import { type JudgeInput, type Judgement, judge, type LedgerMessage, type SendJudgement } from './judge.ts';
 import { ResourceLocks } from './resource-locks.ts';
-import { type Full, withRoom } from './room.ts';
-import type { LedgerTable, Taking } from './table.ts';
+import { type ItemFull, withCapacityFor } from './room.ts';
+import type { LedgerTable, LockRequest } from './table.ts';
 
 /** The right to send, until it is settled. `before`: what to return to if nothing that it sends has an effect. */
-export type Taken = Sending & { entry: Entry; lockId: string; begunMs: number; item: Item };
+export type LockedResource = SendJudgement & {
+  entry: LedgerMessage;
+  lockId: string;
+  begunMs: number;
+  item: Item;
+};
 
-export type Verdict = Taken | Exclude<Judgement, Sending> | Full;
+export type Verdict = LockedResource | Exclude<Judgement, SendJudgement> | ItemFull;
 
 /**
  * How an attempt ended. `undone`: nothing that it sent had an effect. `unknown`: something may have had one, or may yet.
@@ -29,7 +34,7 @@ export type Verdict = Taken | Exclude<Judgement, Sending> | Full;
  */
 export type AttemptEnding = 'done' | 'undone' | 'unknown' | 'accepted-unverified';
 
-export type Settling = {
+export type SettleOptions = {
   ending: AttemptEnding;
   /** The platform's answer. Only what must not be sent twice is looked up, and needs it for its report. */
   refusal?: string | undefined;
@@ -43,9 +48,9 @@ export type TakeOptions = { lockMs: number; isolated: boolean };
 /** Records what was done to each resource on the platform, and by which message: two writes an attempt. */
 export type Ledger = {
   /** Locks the resource, and decides. @throws if the table cannot be written: then nothing may be sent. */
-  take(entry: Entry, options: TakeOptions): Promise<Verdict>;
+  take(entry: LedgerMessage, options: TakeOptions): Promise<Verdict>;
   /** Never throws. False if the outcome could not be written: then the message must stay on its queue. */
-  settle(taken: Taken, settling: Settling): Promise<boolean>;
+  settle(taken: LockedResource, settling: SettleOptions): Promise<boolean>;
   /** Time in milliseconds during which the platform may still carry out an unanswered call. */
   lateEffectMs: number;
 };
@@ -60,7 +65,7 @@ export type LedgerOptions = {
 export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions): Ledger => {
   const locks = new ResourceLocks();
 
-  /** A lock that is left behind counts as a death. */
+  /** A lock that is left behind counts as a crash. */
   const giveBack = (write: () => Promise<unknown>): Promise<unknown> =>
     write().catch((error: unknown) =>
       warn(safe`a lock of the ledger could not be given back: it ends by itself`, {
@@ -68,15 +73,15 @@ export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions
       }),
     );
 
-  const verdictOn = async (entry: Entry, { lockMs, isolated }: TakeOptions): Promise<Verdict> => {
+  const verdictOn = async (entry: LedgerMessage, { lockMs, isolated }: TakeOptions): Promise<Verdict> => {
     const { resource } = entry;
     const begunMs = nowMs();
-    const taking = takingOf(entry, { begunMs, lockMs });
+    const taking = lockRequestOf(entry, { begunMs, lockMs });
     const { lock, untilMs } = taking;
     const release = () => giveBack(() => table.release(resource, taking));
-    const found = await orElse(() => table.take(resource, taking), release);
+    const found = await undoOnError(() => table.take(resource, taking), release);
     if (found.item === undefined) return overtaken;
-    const item = found.item.busyUntilMs > nowMs() ? found.item : withDeath(found.item);
+    const item = found.item.busyUntilMs > nowMs() ? found.item : withCrash(found.item);
     const verdict = decide({ item, entry, nowMs: nowMs(), isolated });
     if (verdict.kind !== 'send') {
       if (found.isTaken) await release();
@@ -88,7 +93,11 @@ export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions
   };
 
   /** Of a message that is not tried again. Others need not wait for it. */
-  const markParked = ({ resource, fields, version }: Entry, item: Item, lockId: string): Promise<unknown> => {
+  const markParked = (
+    { resource, fields, version }: LedgerMessage,
+    item: Item,
+    lockId: string,
+  ): Promise<unknown> => {
     const parked = withFields(item, fields, ({ done, open }) => {
       const isOwn = open && isSameMessage(open.version, version);
       return { done, open: isOwn ? { ...open, isParked: true } : open };
@@ -97,12 +106,12 @@ export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions
   };
 
   /** Of a resource in which something is open. False: another container was faster. */
-  const takeOver = (taken: Taken, found: Item, { lock, untilMs }: Taking): Promise<boolean> => {
+  const takeOver = (taken: LockedResource, found: Item, { lock, untilMs }: LockRequest): Promise<boolean> => {
     const { resource } = taken.entry;
     const busyUntilMs = Math.max(untilMs, found.busyUntilMs);
     const locked = { ...withBegun(taken), lockId: lock.id, lock, busyUntilMs };
     const unlocked = { ...taken.item, lockId: lock.id };
-    return orElse(
+    return undoOnError(
       () => table.replace(resource, found.lockId, locked),
       () => giveBack(() => table.replace(resource, lock.id, unlocked)),
     );
@@ -138,16 +147,18 @@ export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions
 };
 
 /** What is sent must have room in the item. */
-const decide = (input: JudgeInput): (Sending & { item: Item }) | Exclude<Judgement, Sending> | Full => {
+const decide = (
+  input: JudgeInput,
+): (SendJudgement & { item: Item }) | Exclude<Judgement, SendJudgement> | ItemFull => {
   const judgement = judge(input);
   if (judgement.kind !== 'send') return judgement;
   const decided = input.entry.decidedMs !== undefined;
-  const item = withRoom(input.item, { adding: judgement.fields, decided, nowMs: input.nowMs });
+  const item = withCapacityFor(input.item, { adding: judgement.fields, decided, nowMs: input.nowMs });
   return 'kind' in item ? item : { ...judgement, item };
 };
 
 /** A failed write may have had its effect. */
-const orElse = async <Answer>(
+const undoOnError = async <Answer>(
   write: () => Promise<Answer>,
   undo: () => Promise<unknown>,
 ): Promise<Answer> => {
@@ -164,7 +175,10 @@ const overtaken = { kind: 'wait', seconds: 1, why: 'busy' } as const;
 /** 36 bits: each write is billed by the KiB. */
 const newLockId = (): string => randomBytes(5).toString('base64url').slice(0, lockIdLength);
 
-const takingOf = (entry: Entry, { begunMs, lockMs }: { begunMs: number; lockMs: number }): Taking => {
+const lockRequestOf = (
+  entry: LedgerMessage,
+  { begunMs, lockMs }: { begunMs: number; lockMs: number },
+): LockRequest => {
   const { fields, version, messageId, replays, repeatable } = entry;
   const [field = ''] = fields;
   return {
@@ -183,7 +197,12 @@ const takingOf = (entry: Entry, { begunMs, lockMs }: { begunMs: number; lockMs: 
 /**
  * This attempt takes over what an earlier attempt of the message left open, with its number of crashes. A replay sets that number to 0.
  */
-const openOf = ({ entry: { messageId, replays, repeatable }, version, before, begunMs }: Taken): Open => ({
+const openOf = ({
+  entry: { messageId, replays, repeatable },
+  version,
+  before,
+  begunMs,
+}: LockedResource): Open => ({
   sinceMs: begunMs,
   acceptedMs: 0,
   ...before,
@@ -191,21 +210,21 @@ const openOf = ({ entry: { messageId, replays, repeatable }, version, before, be
   messageId,
   replays,
   begunMs,
-  deaths: before && replays <= before.replays ? before.deaths : 0,
+  crashes: before && replays <= before.replays ? before.crashes : 0,
   isNonRepeatable: !repeatable,
   isParked: false,
 });
 
 /** What must not be sent twice is open as soon as it begins. */
-const withBegun = (taken: Taken): Item => {
+const withBegun = (taken: LockedResource): Item => {
   const { item, entry, fields, before } = taken;
   if (before === undefined && entry.repeatable) return item;
   return withFields(item, fields, ({ done }) => ({ done, open: openOf(taken) }));
 };
 
 const withEnding = (
-  taken: Taken,
-  { ending, refusal, isParked = false }: Settling,
+  taken: LockedResource,
+  { ending, refusal, isParked = false }: SettleOptions,
   { nowMs, lateEffectMs }: { nowMs: number; lateEffectMs: number },
 ): Item => {
   const { item, entry, fields, version, begunMs, before, lockId } = taken;
@@ -235,7 +254,7 @@ const withEnding = (
 };
 
 /** A person who has looked knows more than the platform's success shows. */
-const acceptedMsOf = ({ before, unresolved }: Taken): number =>
+const acceptedMsOf = ({ before, unresolved }: LockedResource): number =>
   unresolved?.decided ? 0 : (before?.acceptedMs ?? 0);
 
 const withFields = (

@@ -1,6 +1,6 @@
 import type { Attributes, DynamoDb } from '../../runtime/aws/dynamodb.ts';
 import { decodeItem, stateName, stored, versionName } from './codec.ts';
-import { type Change, changesIn, type Item } from './item.ts';
+import { changesIn, type FieldChange, type Item } from './item.ts';
 import { keyOf } from './table.ts';
 
 // What others than the functions read.
@@ -17,13 +17,13 @@ export const createLedgerReader =
   };
 
 /** The last change of each field, and the lock under which the resource was written last. */
-export type Written = { resource: string; lockId: string; changes: Record<string, Change> };
+export type Written = { resource: string; lockId: string; changes: Record<string, FieldChange> };
 
 /** `next`: where the next page begins; undefined after the last. */
 export type LedgerPage = { entries: Written[]; next: Attributes | undefined };
 
 /** Segments can be read at the same time. */
-export type Place = { segment: number; segments: number; from?: Attributes | undefined };
+export type ScanSegment = { segment: number; segments: number; from?: Attributes | undefined };
 
 const alwaysRead = ['resource', 'expires', stored.lockId, 'lock', stored.busyUntilMs];
 
@@ -31,7 +31,7 @@ const alwaysRead = ['resource', 'expires', stored.lockId, 'lock', stored.busyUnt
 type ScanRequest = {
   kinds: readonly string[];
   fields: readonly string[];
-  place: Place;
+  place: ScanSegment;
   signal?: AbortSignal;
 };
 

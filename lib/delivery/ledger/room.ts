@@ -9,15 +9,15 @@ const fewFields = 64;
 const maxGrowthBytes = 1_000;
 
 /** Number of remembered changes of the resource, and how many of them have no outcome. */
-export type Full = { kind: 'full'; fields: number; open: number };
+export type ItemFull = { kind: 'full'; fields: number; open: number };
 
-type RoomRequest = { adding: readonly string[]; decided: boolean; nowMs: number };
+type CapacityRequest = { adding: readonly string[]; decided: boolean; nowMs: number };
 
 /**
  * The item with room for these fields. If it has none, what is older than the memory is forgotten; if a person has checked what the
  * platform holds, also the oldest changes, until half of the limit is left.
  */
-export const withRoom = (item: Item, { adding, decided, nowMs }: RoomRequest): Item | Full => {
+export const withCapacityFor = (item: Item, { adding, decided, nowMs }: CapacityRequest): Item | ItemFull => {
   if (fits(item, adding)) return item;
   const young = withoutForgotten(item, nowMs);
   const left = decided ? withoutOldest(young, { keeping: adding, beforeMs: nowMs - settledMs }) : young;

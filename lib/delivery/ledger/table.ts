@@ -1,5 +1,10 @@
 import { memoryDays } from '../../message/retention.ts';
-import { attribute, tellingWhatWasThere, unlessRefused, whatWasThere } from '../../runtime/aws/dynamodb.ts';
+import {
+  attribute,
+  tellingWhatWasThere,
+  undefinedIfConditionFails,
+  whatWasThere,
+} from '../../runtime/aws/dynamodb.ts';
 import type { QuickDynamoDb } from '../../runtime/aws/dynamodb-quick.ts';
 import { ClockDiffersError } from '../../runtime/aws/error.ts';
 import { decodeItem, encodeBegun, encodeItem, encodeLock, stateName, stored, versionName } from './codec.ts';
@@ -11,14 +16,14 @@ export type LedgerTable = {
    * Locks the resource if it is free and nothing of it is open. Returns what stood there; undefined: it expired meanwhile.
    * @throws if our clock differs from DynamoDB's; then the lock may have been written.
    */
-  take(resource: string, taking: Taking): Promise<{ isTaken: boolean; item: Item | undefined }>;
+  take(resource: string, taking: LockRequest): Promise<{ isTaken: boolean; item: Item | undefined }>;
   /** Writes the item if the expected lock, or its own, was written last. False: another attempt has written since. */
   replace(resource: string, expectedLockId: string, item: Item): Promise<boolean>;
   /** Gives a lock back that `take` has written. Nothing was done. */
-  release(resource: string, taking: Taking): Promise<void>;
+  release(resource: string, taking: LockRequest): Promise<void>;
 };
 
-export type Taking = {
+export type LockRequest = {
   lock: Lock;
   untilMs: number;
   /** Of a message that must not be sent twice: it is written that it has begun, for a deployment that goes back to 1.0.0. */
@@ -90,7 +95,7 @@ export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: Options
           ':own': attribute(item.lockId),
         },
       };
-      return (await unlessRefused(() => dynamodb.call('PutItem', put))) !== undefined;
+      return (await undefinedIfConditionFails(() => dynamodb.call('PutItem', put))) !== undefined;
     },
     release: async (resource, { lock, begun }) => {
       const update = {
@@ -101,13 +106,13 @@ export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: Options
         ExpressionAttributeNames: namesOf(begun),
         ExpressionAttributeValues: { ':id': attribute(lock.id), ':until': attribute(0) },
       };
-      await unlessRefused(() => dynamodb.call('UpdateItem', update));
+      await undefinedIfConditionFails(() => dynamodb.call('UpdateItem', update));
     },
   };
 };
 
 /** `lock` is a reserved word, and a field's name may hold any character. */
-const namesOf = (begun: Taking['begun']) => ({
+const namesOf = (begun: LockRequest['begun']) => ({
   '#lock': 'lock',
   ...(begun && { '#version': versionName(begun.field), '#state': stateName(begun.field) }),
 });

@@ -4,7 +4,7 @@ import type { DeadLetter } from './dead-letter.ts';
 import { unnamed, wordsOf } from './letter-words.ts';
 import { indexedIn } from './parts.ts';
 import { subjectIn } from './subject.ts';
-import type { Change } from './write-record.ts';
+import type { RecordUpdate } from './write-record.ts';
 
 type LetterSource = {
   function: string;
@@ -20,7 +20,7 @@ type LetterSource = {
 export const letterChange = (
   letter: DeadLetter,
   { function: name, kind, missing, resource, writtenMs }: LetterSource,
-): Change => {
+): RecordUpdate => {
   const { failure, body, replays, attributes } = letter;
   const detail = failure?.kind === kind ? failure.detail : undefined;
   return {

@@ -9,7 +9,7 @@ import { type IndexedParts, indexedNames } from './parts.ts';
 import { recordsOf } from './read-records.ts';
 import type { DeskRecord, DeskTable } from './record.ts';
 import type { Subject } from './subject.ts';
-import { type Change, writeRecord } from './write-record.ts';
+import { type RecordUpdate, writeRecord } from './write-record.ts';
 
 type Recorded =
   | 'message'
@@ -118,7 +118,7 @@ export const createDeskNotes = ({ function: name, warn, ...table }: Options): De
   };
 };
 
-const changeOf = (ended: ReceiptOutcome, about: { function: string } & Subject): Change => {
+const changeOf = (ended: ReceiptOutcome, about: { function: string } & Subject): RecordUpdate => {
   const { outcome, isAsked, waits, kind, reason: error, copyOf: as } = ended;
   const { attempts, replays, firstMs, status, operation, remedy, eventId } = ended;
   const facts = {

@@ -1,4 +1,4 @@
-import { attribute, unlessRefused } from '../../runtime/aws/dynamodb.ts';
+import { attribute, undefinedIfConditionFails } from '../../runtime/aws/dynamodb.ts';
 import { writeItems } from '../../runtime/aws/dynamodb-batches.ts';
 import { indexedNames, maxIndexed } from './parts.ts';
 import { recordsOf } from './read-records.ts';
@@ -15,7 +15,7 @@ import {
 
 export type Facts = Record<string, string | number | undefined>;
 
-export type Change = {
+export type RecordUpdate = {
   state: State;
   /** An undefined value removes the attribute from the record. */
   facts: Facts & { function: string; kind: string };
@@ -32,7 +32,7 @@ export type Change = {
 export const writeRecord = async (
   { dynamodb, table, nowMs }: DeskTable,
   message: string,
-  { state, facts, waits = false, condition, signal }: Change & { signal?: AbortSignal },
+  { state, facts, waits = false, condition, signal }: RecordUpdate & { signal?: AbortSignal },
 ): Promise<boolean> => {
   const now = nowMs();
   const all = { handle: undefined, nextMs: undefined, ...attributesOf(message, { state, facts }, now) };
@@ -73,10 +73,10 @@ export const writeRecord = async (
     ExpressionAttributeValues: values,
   };
   const write = () => dynamodb.call('UpdateItem', update, { signal });
-  return (await unlessRefused(write)) !== undefined;
+  return (await undefinedIfConditionFails(write)) !== undefined;
 };
 
-const attributesOf = (message: string, { state, facts }: Change, now: number): Facts => {
+const attributesOf = (message: string, { state, facts }: RecordUpdate, now: number): Facts => {
   const list = lists.find((each) => each === state);
   return {
     ...Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, cut(name, value)])),
@@ -103,7 +103,10 @@ const cut = (name: string, value: Facts[string]): Facts[string] => {
  * Replaces whole records, and keeps only their waits.
  * @throws if the table cannot be read or written.
  */
-export const putRecords = async (table: DeskTable, changes: ReadonlyMap<string, Change>): Promise<void> => {
+export const putRecords = async (
+  table: DeskTable,
+  changes: ReadonlyMap<string, RecordUpdate>,
+): Promise<void> => {
   const before = await recordsOf(table, [...changes.keys()]);
   const puts = [...changes].map(([message, change]) => {
     const waits = (before.get(message)?.waits ?? []).flatMap(({ kind, firstMs, lastMs, count }) => {

@@ -6,7 +6,7 @@ import type { Audit } from '../../stage/audit.ts';
 import { UsageError } from '../../stage/command-errors.ts';
 import { type Input, inputOf } from '../../stage/input.ts';
 import type { Integrations } from '../../stage/integrations.ts';
-import { type Role, roleOf, type Verb } from '../../stage/roles.ts';
+import { type CommandName, type Role, roleOf } from '../../stage/roles.ts';
 import type { Target } from '../../stage/target.ts';
 import { type Filter, filterSchema } from '../messages/letters/filter.ts';
 import type { Group } from '../messages/letters/groups.ts';
@@ -72,7 +72,7 @@ const isView = (content: Html | View): content is View => Array.isArray(content)
 type Powers = Pick<Desk, 'readOnly' | 'roles'>;
 
 /** The role that a verb needs and the caller lacks. */
-export const lackingFor = ({ roles }: Pick<Desk, 'roles'>, verb: Verb): Role | undefined =>
+export const lackingFor = ({ roles }: Pick<Desk, 'roles'>, verb: CommandName): Role | undefined =>
   roles.has(roleOf[verb]) ? undefined : roleOf[verb];
 
 /** The same for a form by its address. */

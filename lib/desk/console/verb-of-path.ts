@@ -1,8 +1,8 @@
 import { options } from '../../options.ts';
-import type { Verb } from '../../stage/roles.ts';
+import type { CommandName } from '../../stage/roles.ts';
 
 /** What a form of each path does, as the command names it. Forms of other paths look and search. */
-export const verbs: Record<string, Verb> = {
+export const verbs: Record<string, CommandName> = {
   '/reindex': 'letters reindex',
   '/replay': 'letters replay',
   '/edit': 'letters edit',
@@ -23,7 +23,7 @@ export const verbs: Record<string, Verb> = {
 };
 
 /** Of an address, with its query and fragment or without. */
-export const verbOfPath = (address: string): Verb | undefined => {
+export const verbOfPath = (address: string): CommandName | undefined => {
   const [path = ''] = address.split(/[?#]/);
   return verbs[path.replace(/^\/letters\/[^/]+\/reveal$/, '/letters/:id/reveal')];
 };

@@ -9,7 +9,7 @@ import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { isDeletion, type KeptRemovals, messagesOf, resourceOf, subjectOf } from './events.ts';
 import { createLookUps, type LookedUp } from './look-up.ts';
 import { type Notice, noticesIn } from './page.ts';
-import type { Place } from './position.ts';
+import type { PositionStore } from './position.ts';
 import type { Source } from './source.ts';
 
 export type PollSummary = {
@@ -26,7 +26,7 @@ export type PollSummary = {
 
 export type PollParts = {
   source: Source;
-  place: Place;
+  place: PositionStore;
   /** The text of the mapping file; undefined if there is none. */
   readMappingFile(signal: AbortSignal): Promise<string | undefined>;
   /** Keeps a notice that makes no message. */
@@ -198,9 +198,9 @@ const allRefused = (count: number, { end }: Page): MessageFailure =>
     },
   );
 
-type Kept = { page: Page; kept: Map<string, KeptRemovals> };
+type PageRemovals = { page: Page; kept: Map<string, KeptRemovals> };
 
-const outcomeOf = async (notice: Notice, lookedUp: LookedUp | undefined, { page, kept }: Kept) => {
+const outcomeOf = async (notice: Notice, lookedUp: LookedUp | undefined, { page, kept }: PageRemovals) => {
   if (lookedUp?.notice === undefined) return { problem: lookedUp?.problem ?? safe`was not looked up` };
   const subject = subjectOf(notice);
   const known =

@@ -1,11 +1,11 @@
-import { attribute, type DynamoDb, unlessRefused } from '../../runtime/aws/dynamodb.ts';
+import { attribute, type DynamoDb, undefinedIfConditionFails } from '../../runtime/aws/dynamodb.ts';
 
 export type Position = { lastId: string | undefined; refused: number };
 
-export type Place = ReturnType<typeof createPlace>;
+export type PositionStore = ReturnType<typeof createPositionStore>;
 
 /** The position in a source up to which changes were sent, kept beside the ledger. */
-export const createPlace = ({
+export const createPositionStore = ({
   dynamodb,
   table,
   name,
@@ -42,7 +42,9 @@ export const createPlace = ({
           ...(from !== undefined && { ':from': attribute(from) }),
         },
       };
-      return (await unlessRefused(() => dynamodb.call('UpdateItem', update, { signal }))) !== undefined;
+      return (
+        (await undefinedIfConditionFails(() => dynamodb.call('UpdateItem', update, { signal }))) !== undefined
+      );
     },
   };
 };

@@ -8,30 +8,30 @@ import {
   acceptedBucketOf,
   type BucketItem,
   type CrosswalkTable,
-  type Entry,
   idsIn,
   isAccepted,
   maxIds,
   meaningIn,
+  type NameEntry,
 } from '../../crosswalk/table.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import { type SqlEngine, withSqlEngine } from '../../runtime/files/tables/engine.ts';
 import { packedRows } from '../../runtime/files/tables/packed-rows.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
-import { garbageMb } from './listings.ts';
+import { memoryAllowanceMb } from './listings.ts';
 
-export type Of = { kind: CrosswalkKind; source: CrosswalkSource };
+export type NameList = { kind: CrosswalkKind; source: CrosswalkSource };
 
 /** The names of a kind from one source. */
-export type Listing = Of & {
+export type Listing = NameList & {
   /** A statement with the bucket's digits, a name as JSON, and its id. A NULL id is illegible: the name keeps its earlier ids. */
   rows: string;
   /** False: something could not be read, so no missing name was removed. */
   isWhole: boolean;
 };
 
-export type Filled = Of & {
+export type Filled = NameList & {
   /** Number of names after the fill. */
   names: number;
   added: number;
@@ -65,7 +65,7 @@ export const withWorkspace = <Result>(work: (workspace: Workspace) => Promise<Re
   withSqlEngine((db, folder) => work({ db, folder }), { spillMb: 1_000 });
 
 /** `state`: what was filled last. */
-const keysOf = ({ kind, source }: Of) => ({
+const keysOf = ({ kind, source }: NameList) => ({
   state: filledKey(kind, source),
   next: `${filledFolder}${kind}-${source}.next.gz`,
   /** A comparison that is not yet completely written to the table. */
@@ -87,7 +87,7 @@ const state = (path: '$1' | '$2'): string => packedRows(path, ['shard', 'name', 
  * Codes of org units: a code that stands for another org unit is reported, and its messages are parked until an operator accepts
  * that.
  */
-const tellsMoves = ({ kind }: Of): boolean => kind === 'orgUnitCode';
+const tellsMoves = ({ kind }: NameList): boolean => kind === 'orgUnitCode';
 
 /** What a name stood for before it became ambiguous, was removed or moved, if messages may have been sent by it. */
 const stoodFor = (ids: string, was: string): string =>
@@ -309,7 +309,7 @@ const noteMoved = async (
 
 /** Compares names that were listed in parts. */
 export const compareListed = (
-  listings: readonly (Of & { parts: readonly string[]; isWhole: boolean })[],
+  listings: readonly (NameList & { parts: readonly string[]; isWhole: boolean })[],
   given: Filling & { acceptRemovals: boolean },
 ): Promise<Filled[]> =>
   withWorkspace(async (at) => {
@@ -332,8 +332,8 @@ const pendingAt = async (key: string, store: JobStore): Promise<Pending> =>
   ((await store.readJsonIfAny(key)) as Pending | undefined) ?? { isPending: false };
 
 /** Comparisons of an earlier fill that were not completely written. Those without `isPending` are compared again. */
-export const unwritten = async (store: JobStore): Promise<(Of & Pick<Pending, 'isPending'>)[]> => {
-  const found: (Of & Pick<Pending, 'isPending'>)[] = [];
+export const unwritten = async (store: JobStore): Promise<(NameList & Pick<Pending, 'isPending'>)[]> => {
+  const found: (NameList & Pick<Pending, 'isPending'>)[] = [];
   // In this order, names that pass from one source to the other are never missing.
   for (const source of ['file', 'platform'] as const)
     for (const kind of crosswalkKinds) {
@@ -351,7 +351,7 @@ export type Written = { following?: string; isRefused?: true };
  * refuses is not pending any more: otherwise no later fill could begin.
  */
 export const writeBuckets = (
-  of: Of,
+  of: NameList,
   { from, untilMs }: { from: string; untilMs: number },
   { store, table }: Filling,
 ): Promise<Written> =>
@@ -390,13 +390,13 @@ export const writeBuckets = (
 type BucketRow = [shard: string, name: string | null, ids: string, was: string | null];
 
 async function* bucketsOf(
-  { kind, source }: Of,
+  { kind, source }: NameList,
   rows: AsyncIterable<BucketRow[]>,
 ): AsyncGenerator<BucketItem> {
   let shard: string | undefined;
-  let entries = new Map<string, Entry>();
+  let entries = new Map<string, NameEntry>();
   for await (const batch of rows) {
-    keepMemoryBelow(garbageMb);
+    keepMemoryBelow(memoryAllowanceMb);
     for (const [next, name, ids, was] of batch) {
       if (shard !== undefined && shard !== next) yield { bucket: `${kind}/${source}/${shard}`, entries };
       if (shard !== next) entries = new Map();

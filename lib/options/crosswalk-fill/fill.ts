@@ -16,17 +16,17 @@ import {
   compareListed,
   type Filled,
   type Filling,
-  type Of,
+  type NameList,
   unwritten,
   type Written,
   writeBuckets,
 } from './compare.ts';
 import { areUsable, compareFiles, crosswalkFiles, type FileRead, isHeld, reportKey } from './files.ts';
 import type { FillSettings } from './fill-settings.ts';
-import { type HeldNames, heldIn, heldKey } from './held.ts';
+import { heldIn, heldKey, type RetainedNames } from './held.ts';
 import {
   classlistList,
-  type Listening,
+  type ListingServices,
   listOrgUnitCodes,
   type OrgUnitsListed,
   userKinds,
@@ -53,7 +53,7 @@ const requestIn = (event: unknown): FillRequest => {
 };
 
 export type FillServices = Filling &
-  Listening &
+  ListingServices &
   Pick<JobServices, 'running'> & {
     limits: JobServices['limits'] & Pick<FillSettings['limits'], 'classlistsHour'>;
   };
@@ -103,7 +103,7 @@ const fillAll = async (run: Run): Promise<FillAnswer> => {
     ...(await fill(run, 'org units', [{ kind: 'orgUnitCode', source: 'platform', parts, isWhole: true }])),
   );
   if (courses.length > 0) fills.push(...(await fillFromClasslists(run, courses)));
-  return step('tell', () => tell({ files, fills }, services));
+  return step('tell', () => reportResult({ files, fills }, services));
 };
 
 type FilesLooked = {
@@ -169,7 +169,7 @@ const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boole
     name: 'org units',
     from: {},
     work: (from, { at, timeMs }) =>
-      unlessTooLong(untilMs, () =>
+      endFillIfFailureLasts(untilMs, () =>
         listOrgUnitCodes({ key: keyOf(at), timeMs, from, wantsCourses }, services),
       ),
     next: ({ courses, following }) => {
@@ -232,7 +232,7 @@ const writeAll = async (run: Run, name: string, fills: Filled[]): Promise<void> 
 };
 
 /** In steps; each continues where the one before stopped. False: AWS refuses it. */
-const write = async (run: Run, of: Of, verb = 'write'): Promise<boolean> => {
+const write = async (run: Run, of: NameList, verb = 'write'): Promise<boolean> => {
   let isRefused = false;
   await inSteps<string, Written>(run, {
     name: `${verb} ${of.kind}/${of.source}`,
@@ -300,11 +300,14 @@ const noteHeld = async (
     return problem === undefined ? [] : [{ of, problem, sinceMs }];
   });
   const held = [...before.filter(({ of }) => !checked.has(of)), ...found];
-  await store.writeJson(heldKey, { held } satisfies HeldNames);
+  await store.writeJson(heldKey, { held } satisfies RetainedNames);
 };
 
 /** A failure that lasts ends the fill; the next fill starts anew. */
-const unlessTooLong = async <Result>(untilMs: number, work: () => Promise<Result>): Promise<Result> => {
+const endFillIfFailureLasts = async <Result>(
+  untilMs: number,
+  work: () => Promise<Result>,
+): Promise<Result> => {
   try {
     return await work();
   } catch (error) {
@@ -318,7 +321,7 @@ const unlessTooLong = async <Result>(untilMs: number, work: () => Promise<Result
  * Reports the outcome in the log, the metrics and the execution's result. Names appear only in the bucket and in the command's
  * output.
  */
-const tell = async (
+const reportResult = async (
   { files, fills }: Pick<FillAnswer, 'files' | 'fills'>,
   { observe, store }: FillServices,
 ): Promise<FillAnswer> => {

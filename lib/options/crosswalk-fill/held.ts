@@ -6,9 +6,9 @@ const heldNames = z.object({
 });
 
 /** Names that stay as they were until a person has looked: an object in the bucket, by kind and source, as in `userName/file`. */
-export type HeldNames = z.infer<typeof heldNames>;
+export type RetainedNames = z.infer<typeof heldNames>;
 
 export const heldKey = `${filledFolder}held.json`;
 
 /** Empty if the object does not exist yet. */
-export const heldIn = (json: unknown): HeldNames => heldNames.safeParse(json).data ?? { held: [] };
+export const heldIn = (json: unknown): RetainedNames => heldNames.safeParse(json).data ?? { held: [] };

@@ -21,10 +21,10 @@ import type { WorkList } from '../../runtime/jobs/work-list.ts';
 /** The calls of the platform that a fill makes. */
 export const fillOperations: readonly Operation<unknown>[] = [getOrgUnits, getClasslistPages];
 
-export type Listening = Pick<JobServices, 'platform' | 'store' | 'observe' | 'paceUse'>;
+export type ListingServices = Pick<JobServices, 'platform' | 'store' | 'observe' | 'paceUse'>;
 
 /** Garbage in MB that a fill may leave uncollected, beside the memory of a container that has just started. */
-export const garbageMb = 40;
+export const memoryAllowanceMb = 40;
 /** Number of org units that one step lists: a lost step is soon repeated. */
 const maxOrgUnits = 20_000;
 type ListOptions = {
@@ -46,7 +46,7 @@ export type OrgUnitsListed = {
 /** Lists org units with their codes, starting with a page. @throws if not even one page can be read. */
 export const listOrgUnitCodes = (
   { key, timeMs, from, wantsCourses }: ListOptions & { from: CallInput; wantsCourses: boolean },
-  services: Listening,
+  services: ListingServices,
 ): Promise<OrgUnitsListed> =>
   inFolder(async (folder) => {
     const listed: OrgUnitsListed = { orgUnits: 0, withoutCode: 0, courses: [] };
@@ -67,7 +67,7 @@ export const listOrgUnitCodes = (
           else listed.withoutCode += 1;
         }
         following = page.following;
-        keepMemoryBelow(garbageMb);
+        keepMemoryBelow(memoryAllowanceMb);
         if (listed.orgUnits >= maxOrgUnits || Date.now() >= endsMs) break;
       }
     } catch (error) {
@@ -98,7 +98,7 @@ export type ClasslistsListed = {
 /** Lists the users of courses: each step writes one object for each kind of name. */
 export const classlistList = (
   folder: string,
-  services: Listening & { limits: { maxWaitMs: number } },
+  services: ListingServices & { limits: { maxWaitMs: number } },
 ): WorkList<number, ClasslistsListed> => ({
   what: safe`the reading of classlists`,
   nameOf: (first, last) => `classlists ${first} to ${last}`,
@@ -121,7 +121,7 @@ export const classlistList = (
           try {
             // A course that no longer exists has no users.
             await undefinedIfNotFound(addClasslist(course, { platform, files, sum }));
-            keepMemoryBelow(garbageMb);
+            keepMemoryBelow(memoryAllowanceMb);
           } catch (error) {
             if (signal.aborted) return { left: course, answered: false };
             const failure = failureOf(error);
@@ -178,7 +178,7 @@ const isName = (name: string | null | undefined): name is string =>
 /** No message may have such a name, and it would fill its bucket. */
 const isTooLong = (name: string | null | undefined): boolean => (name?.length ?? 0) > maxSisIdLength;
 
-export const warnOfLong = (count: number, { observe }: Pick<Listening, 'observe'>): void => {
+export const warnOfLong = (count: number, { observe }: Pick<ListingServices, 'observe'>): void => {
   if (count > 0)
     observe.warn(
       safe`names of more than ${maxSisIdLength} characters are left out: no message may have one`,

@@ -12,7 +12,7 @@ import {
   isInProgress,
   type Judged,
   judgeEffect,
-  type Shown,
+  type PlatformValue,
   type WrittenField,
 } from './classes.ts';
 import { nothingOf, shownEnrollment, shownGrade, shownRoles } from './platform-values.ts';
@@ -23,7 +23,7 @@ import { type Reason, reasonFor, type Selection, type Subject } from './selectio
 export const reconcileOperations = [getGradeValue, getClasslistPages];
 
 /** In addition to the memory of a container that has just started. */
-export const garbageMb = 64;
+export const memoryAllowanceMb = 64;
 
 /** A selected write, as the ledger had it then. */
 export type Written = {
@@ -47,7 +47,7 @@ export type SnapshotEnrollment = {
   toldMs: number;
 };
 
-export type Chosen = Written | SnapshotEnrollment;
+export type SelectedWrite = Written | SnapshotEnrollment;
 
 export type Checked = {
   resource: string;
@@ -60,7 +60,7 @@ export type Checked = {
   changedAt?: string;
   error?: Pick<Failure, 'kind' | 'message'>;
   /** It is checked once more after the write in progress has ended. */
-  again?: Chosen;
+  again?: SelectedWrite;
   /** It was not selected, but found beside a selected one. */
   isBeside?: true;
   /** The run also checks the ledger's write of the same resource, and reports the difference there. */
@@ -91,7 +91,7 @@ export class NotNow extends Error {
 }
 
 /** Checks a grade, or enrollments in one org unit. @throws NotNow */
-export const checkGroup = async (group: readonly Chosen[], checking: Checking): Promise<Checked[]> => {
+export const checkGroup = async (group: readonly SelectedWrite[], checking: Checking): Promise<Checked[]> => {
   const [first] = group;
   if (first === undefined) return [];
   const { platform } = checking;
@@ -129,7 +129,7 @@ const readOr = async <Value>(
   }
 };
 
-export const unreadable = (chosen: Chosen, { kind, message }: Failure): Checked => {
+export const unreadable = (chosen: SelectedWrite, { kind, message }: Failure): Checked => {
   const fields = chosen.reason === 'snapshot' ? {} : chosen.fields;
   // A write that may not have been done need not be on the platform.
   if (Object.values(fields).some(isInProgress))
@@ -142,14 +142,14 @@ export const unreadable = (chosen: Chosen, { kind, message }: Failure): Checked 
   };
 };
 
-const bare = ({ resource, subject, reason }: Chosen) => ({ resource, subject, reason });
+const bare = ({ resource, subject, reason }: SelectedWrite) => ({ resource, subject, reason });
 
 export const writtenMsOf = (fields: Readonly<Record<string, WrittenField>>): number =>
   Math.max(0, ...Object.values(fields).map(({ begunMs }) => begunMs));
 
 const judgedBy = (
-  { resource, subject }: Pick<Chosen, 'resource' | 'subject'>,
-  { fields, shown }: { fields: Written['fields']; shown: Shown | undefined },
+  { resource, subject }: Pick<SelectedWrite, 'resource' | 'subject'>,
+  { fields, shown }: { fields: Written['fields']; shown: PlatformValue | undefined },
   { digestsOf, attemptMs }: Checking,
 ): Judged =>
   judgeEffect({
@@ -161,7 +161,7 @@ const judgedBy = (
   });
 
 /** A user who was to be removed and is still there has some role, even if privacy hides it. */
-const enrolled: Shown = { fields: { whole: [] }, changedMs: undefined };
+const enrolled: PlatformValue = { fields: { whole: [] }, changedMs: undefined };
 
 /** Whether the last write of an enrollment was to remove it. */
 export const isRemoved = (
@@ -173,8 +173,8 @@ export const isRemoved = (
 
 /** A difference counts only if nothing was written since the selection, and nothing is in progress. */
 const checkWritten = async (
-  chosen: Chosen,
-  shown: Shown | undefined,
+  chosen: SelectedWrite,
+  shown: PlatformValue | undefined,
   checking: Checking,
 ): Promise<Checked> => {
   if (chosen.reason === 'snapshot') return { ...bare(chosen), judged: notCompared('not shown') };
@@ -206,13 +206,16 @@ const itemNow = async (
 };
 
 /** The ledger no longer has it. */
-export const notComparable = (chosen: Chosen): Checked => ({
+export const notComparable = (chosen: SelectedWrite): Checked => ({
   ...bare(chosen),
   judged: notCompared('no digest'),
 });
 
 /** The ledger's current state; undefined: it no longer has the resource. */
-export const chosenNow = async (chosen: Chosen, checking: Checking): Promise<Chosen | undefined> => {
+export const chosenNow = async (
+  chosen: SelectedWrite,
+  checking: Checking,
+): Promise<SelectedWrite | undefined> => {
   if (chosen.reason === 'snapshot') return chosen;
   const now = await itemNow(chosen.resource, checking);
   return now && { ...chosen, lockId: now.lockId, fields: now.fields };
@@ -221,11 +224,11 @@ export const chosenNow = async (chosen: Chosen, checking: Checking): Promise<Cho
 type Roles = ReadonlyMap<number, readonly number[] | undefined>;
 
 const checkEnrollments = async (
-  group: readonly Chosen[],
+  group: readonly SelectedWrite[],
   shown: Roles,
   checking: Checking,
 ): Promise<Checked[]> => {
-  const shownOf = (userId: number): Shown | undefined =>
+  const shownOf = (userId: number): PlatformValue | undefined =>
     shown.has(userId) ? shownEnrollment(shown.get(userId)) : undefined;
   const enrollments = group.filter((chosen) => chosen.reason === 'snapshot');
   const enrollmentsOf = Map.groupBy(enrollments, ({ subject }) => subject.userId);
@@ -248,7 +251,10 @@ const checkEnrollments = async (
 };
 
 /** Snapshots, or classes that share an org unit, may give a user several roles. It is unknown which one applies. */
-const wantedBy = (all: readonly SnapshotEnrollment[], shown: Shown | undefined): EffectClass | undefined => {
+const classWanted = (
+  all: readonly SnapshotEnrollment[],
+  shown: PlatformValue | undefined,
+): EffectClass | undefined => {
   if (shown === undefined) return 'missing';
   const values = shown.fields.whole;
   if (values === undefined) return undefined;
@@ -258,10 +264,10 @@ const wantedBy = (all: readonly SnapshotEnrollment[], shown: Shown | undefined):
 /** Checks an enrollment of the SIS. A write after its snapshot takes precedence. */
 const checkEnrollment = async (
   { enrollment, all }: { enrollment: SnapshotEnrollment; all: readonly SnapshotEnrollment[] },
-  shown: Shown | undefined,
+  shown: PlatformValue | undefined,
   checking: Checking,
 ): Promise<Checked> => {
-  const itsClass = wantedBy(all, shown);
+  const itsClass = classWanted(all, shown);
   if (itsClass === undefined) return { ...bare(enrollment), judged: notCompared('not shown') };
   if (itsClass === 'same') return { ...bare(enrollment), judged: { class: 'same', fields: [] } };
   return byLedger(enrollment, { shown, otherwise: itsClass }, checking);
@@ -302,7 +308,7 @@ const extrasIn = async (
 /** Checks by the ledger what was written since the snapshot, and whether the platform has it. */
 const byLedger = async (
   enrollment: SnapshotEnrollment,
-  { shown, otherwise }: { shown: Shown | undefined; otherwise: EffectClass },
+  { shown, otherwise }: { shown: PlatformValue | undefined; otherwise: EffectClass },
   checking: Checking,
 ): Promise<Checked> => {
   const now = await itemNow(enrollment.resource, checking);

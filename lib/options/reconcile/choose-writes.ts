@@ -2,7 +2,7 @@ import { type LedgerAccess, ledgerPage } from '../../delivery/ledger/read.ts';
 import type { Attributes } from '../../runtime/aws/dynamodb.ts';
 import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
-import { garbageMb, writtenMsOf } from './check.ts';
+import { memoryAllowanceMb, writtenMsOf } from './check.ts';
 import { chosenLine } from './divide.ts';
 import { noReasons, type Reason, reasonFor, type Selection, subjectOf } from './selection.ts';
 
@@ -56,7 +56,7 @@ export const chooseWrites = async (
         text += chosenLine({ resource, subject, reason, lockId, fields });
       }
       if (text !== '') yield text;
-      keepMemoryBelow(garbageMb);
+      keepMemoryBelow(memoryAllowanceMb);
       next = page.next;
     } while (next !== undefined && Date.now() < untilMs);
     if (next !== undefined) all.left.push({ segment, from: next });

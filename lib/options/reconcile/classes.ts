@@ -1,5 +1,5 @@
 import { haveOneKey } from '../../delivery/ledger/digest.ts';
-import type { Change } from '../../delivery/ledger/item.ts';
+import type { FieldChange } from '../../delivery/ledger/item.ts';
 
 /** The classes of a write, by what the platform shows. */
 export const classes = ['same', 'missing', 'older', 'different', 'changed', 'extra', 'unreadable'] as const;
@@ -19,7 +19,7 @@ export const classMeanings: Readonly<Record<EffectClass, string>> = {
 };
 
 /** What the platform shows of a resource; undefined: it does not exist. */
-export type Shown = {
+export type PlatformValue = {
   /** The candidates for each field's value: a grade may be of more than one type. Undefined: the platform does not show the field. */
   fields: Readonly<Record<string, readonly string[] | undefined>>;
   /** When it was last changed, by our clock; undefined: the platform does not report it. */
@@ -32,13 +32,13 @@ export type Shown = {
 export type Nothing = Readonly<Record<string, string>>;
 
 /** The compared part of a field's last change. */
-export type WrittenField = Pick<Change, 'messageId' | 'outcome' | 'begunMs'> & {
+export type WrittenField = Pick<FieldChange, 'messageId' | 'outcome' | 'begunMs'> & {
   digest?: string | undefined;
 };
 
 type Compared = {
   fields: Readonly<Record<string, WrittenField>>;
-  shown: Shown | undefined;
+  shown: PlatformValue | undefined;
   nothing: Nothing;
   /** The digests of a field with this value, one by each known key. */
   digestsOf(field: string, value: string): readonly string[];
@@ -101,7 +101,7 @@ export const isInProgress = ({ outcome }: WrittenField): boolean => outcome !== 
 
 /** By when the platform last changed it: before our write, with it, or since. */
 const classOfDifference = (
-  { changedMs }: Shown,
+  { changedMs }: PlatformValue,
   { writtenMs, attemptMs }: { writtenMs: number; attemptMs: number },
 ): EffectClass => {
   if (changedMs === undefined) return 'different';

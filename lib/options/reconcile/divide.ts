@@ -7,7 +7,7 @@ import { keepMemoryBelow } from '../../runtime/files/memory-limit.ts';
 import { withSqlEngine } from '../../runtime/files/tables/engine.ts';
 import { packedRows } from '../../runtime/files/tables/packed-rows.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
-import { type Chosen, garbageMb, unknownUser, type Written } from './check.ts';
+import { memoryAllowanceMb, type SelectedWrite, unknownUser, type Written } from './check.ts';
 import { isOrgUnitsTurn, type Reason, type Selection } from './selection.ts';
 
 /** Minimum number of writes in a part, so that an execution has enough operations for all parts. */
@@ -69,7 +69,7 @@ const partsOf = `
 /** Unordered and joined with no table: otherwise the engine would hold these lines. */
 const placed = `SELECT turn || ' ' || org_unit_id || ' ' || kind, line FROM ${chosen}`;
 
-export type Telling = Pick<ExportsQuery, 'store' | 'crosswalk' | 'platform'> & {
+export type ExportsInput = Pick<ExportsQuery, 'store' | 'crosswalk' | 'platform'> & {
   /** Undefined: there are no exports. */
   readExports: ReadAcceptedExports | undefined;
 };
@@ -89,7 +89,7 @@ export type SnapshotSelection = {
 export const chooseEnrollments = (
   { key, isWhole }: { key: string; isWhole: boolean },
   selection: Selection,
-  telling: Telling,
+  telling: ExportsInput,
 ): Promise<SnapshotSelection> =>
   withSqlEngine(
     async (db, folder) => {
@@ -137,11 +137,11 @@ export const chooseEnrollments = (
         roles: all.length === snapshots.length ? roles : [],
       };
     },
-    { memoryMb: toldMb },
+    { memoryMb: exportsMemoryMb },
   );
 
 /** Memory of the engine. With 384 MB the function came to 939 of its 1,024 MB, and was no faster. */
-const toldMb = 288;
+const exportsMemoryMb = 288;
 
 type Dividing = {
   /** The objects that hold the selected writes. */
@@ -160,7 +160,7 @@ export const divide = ({ keys, partKey }: Dividing, store: JobStore): Promise<nu
       const parts = createParts(folder);
       for await (const rows of db.rows<[string, string]>(placed, [path])) {
         for (const [place, line] of rows) parts.add(partOf.get(place) ?? 0, line);
-        keepMemoryBelow(garbageMb);
+        keepMemoryBelow(memoryAllowanceMb);
       }
       const files = parts.end();
       for (const [part, path] of files.entries())
@@ -198,8 +198,8 @@ const createParts = (folder: string) => {
 };
 
 /** The groups of a part, in the order of checking: the enrollments of an org unit together, each grade by itself. */
-export const groupsIn = async (key: string, store: JobStore): Promise<Chosen[][]> => {
-  const all = (await store.readLines(key)).map((line): Chosen => JSON.parse(line));
+export const groupsIn = async (key: string, store: JobStore): Promise<SelectedWrite[][]> => {
+  const all = (await store.readLines(key)).map((line): SelectedWrite => JSON.parse(line));
   const places = Map.groupBy(all, placeOf);
   return [...places.keys()].sort().flatMap((place) => {
     const group = places.get(place) ?? [];
@@ -207,5 +207,5 @@ export const groupsIn = async (key: string, store: JobStore): Promise<Chosen[][]
   });
 };
 
-const placeOf = ({ reason, subject }: Chosen): string =>
+const placeOf = ({ reason, subject }: SelectedWrite): string =>
   `${turns[reason]} ${String(subject.orgUnitId).padStart(16, '0')} ${subject.kind}`;

@@ -11,21 +11,21 @@ import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import {
   type Checked,
   type Checking,
-  type Chosen,
   checkGroup,
   chosenNow,
   findingIn,
-  garbageMb,
+  memoryAllowanceMb,
   NotNow,
   notComparable,
   reconcileOperations,
+  type SelectedWrite,
   unreadable,
 } from './check.ts';
 import { groupsIn } from './divide.ts';
 import { isAccepted, noClasses, noTally, type Tally } from './record.ts';
 import { noReasons, type Reason, reasons, type Selection } from './selection.ts';
 
-export type Looking = Omit<Checking, 'platform' | 'roles' | 'selection'> &
+export type PassServices = Omit<Checking, 'platform' | 'roles' | 'selection'> &
   Pick<JobServices, 'store' | 'platform' | 'observe' | 'paceUse'> & {
     /** Maximum number of concurrent reads, as far as the pace allows. */
     concurrency: number;
@@ -53,7 +53,7 @@ export type Counts = {
   calls: number;
 };
 
-export type Looked = Counts & {
+export type PassResult = Counts & {
   /** Undefined: everything was checked. */
   next?: Progress;
   /** The failure that it waits for. */
@@ -89,11 +89,11 @@ type PassRequest = {
 };
 
 /** Checks the selected writes from there on until the time is up, and records the differences. */
-export const lookAt = (request: PassRequest, looking: Looking): Promise<Looked> =>
+export const runPass = (request: PassRequest, services: PassServices): Promise<PassResult> =>
   inFolder(async (folder) => {
     const { from, parts, partKey, findingsKey, againKey, isLast, stuck, timeMs } = request;
     const { roles, selection, accepted } = request;
-    const { store, observe, paceUse, concurrency } = looking;
+    const { store, observe, paceUse, concurrency } = services;
     const counts = noCounts();
     const again = createAgain(store, againKey);
     const untilMs = Date.now() + timeMs;
@@ -102,10 +102,10 @@ export const lookAt = (request: PassRequest, looking: Looking): Promise<Looked> 
       counts.calls += 1;
       observe.call(report);
     };
-    const calling = { ...looking, observe: { call } };
+    const calling = { ...services, observe: { call } };
     const platform = bulkPlatform(calling, { operations: reconcileOperations, signal });
     // Only a part of an org unit is checked once more: a user outside that part is not surplus.
-    const checking: Checking = { ...looking, platform, selection, roles: isLast ? new Set() : roles };
+    const checking: Checking = { ...services, platform, selection, roles: isLast ? new Set() : roles };
     const findings = join(folder, 'findings');
     writeFileSync(findings, '');
     const keep = (checked: Checked): void => {
@@ -123,7 +123,7 @@ export const lookAt = (request: PassRequest, looking: Looking): Promise<Looked> 
         appendFileSync(findings, `${JSON.stringify(finding)}\n`);
       }
     };
-    const check = async (group: readonly Chosen[]): Promise<Checked[]> => {
+    const check = async (group: readonly SelectedWrite[]): Promise<Checked[]> => {
       if (!isLast) return checkGroup(group, checking);
       const now = await Promise.all(group.map((each) => chosenNow(each, checking)));
       const gone = group.filter((_, at) => now[at] === undefined);
@@ -137,7 +137,7 @@ export const lookAt = (request: PassRequest, looking: Looking): Promise<Looked> 
       const groups = await groupsIn(partKey(part), store);
       const patience = createPatience(stuck >= maxStuck && part === from.part);
       const stop = (): boolean => waits !== undefined || Date.now() >= untilMs;
-      const work = async (each: readonly Chosen[]): Promise<Checked[] | undefined> => {
+      const work = async (each: readonly SelectedWrite[]): Promise<Checked[] | undefined> => {
         try {
           return patience.answered(await check(each));
         } catch (error) {
@@ -157,7 +157,7 @@ export const lookAt = (request: PassRequest, looking: Looking): Promise<Looked> 
       if (failure) [waits, done] = [failure, []];
       for (const checked of done.flat()) keep(checked);
       await again.write(minAgain);
-      keepMemoryBelow(garbageMb);
+      keepMemoryBelow(memoryAllowanceMb);
       if (group + done.length < groups.length) {
         next = { part, group: group + done.length };
         break;
@@ -178,7 +178,7 @@ const createAgain = (store: JobStore, againKey: PassRequest['againKey']) => {
   let lines: string[] = [];
   return {
     keys,
-    add: (chosen: Chosen): void => void lines.push(`${JSON.stringify(chosen)}\n`),
+    add: (chosen: SelectedWrite): void => void lines.push(`${JSON.stringify(chosen)}\n`),
     /** Writes only if there are at least this many. */
     write: async (min: number): Promise<void> => {
       if (lines.length < min) return;

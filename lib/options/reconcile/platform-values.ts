@@ -3,7 +3,7 @@ import type { Platform } from '../../platform/client/client.ts';
 import { comparableText, plainText } from '../../platform/client/rich-text.ts';
 import { listClasslist } from '../../platform/resources/classlists.ts';
 import { type Grade, gradesIn, readGradeValue } from '../../platform/resources/grades.ts';
-import type { Nothing, Shown } from './classes.ts';
+import type { Nothing, PlatformValue } from './classes.ts';
 import type { Subject } from './selection.ts';
 
 /** A missing grade has no comments either; a user who is not in the classlist was removed. */
@@ -14,7 +14,7 @@ export const nothingOf = ({ kind }: Subject): Nothing =>
 export const shownGrade = async (
   platform: Platform,
   { orgUnitId, gradeObjectId = 0, userId }: Subject,
-): Promise<Shown | undefined> => {
+): Promise<PlatformValue | undefined> => {
   const value = await readGradeValue(platform, { orgUnitId, gradeObjectId, userId });
   if (value === undefined) return undefined;
   const { Comments, PrivateComments, LastModified } = value;
@@ -55,7 +55,7 @@ export const shownRoles = async (
 };
 
 /** The classlist does not show when an enrollment was changed. */
-export const shownEnrollment = (roleIds: readonly number[] | undefined): Shown => ({
+export const shownEnrollment = (roleIds: readonly number[] | undefined): PlatformValue => ({
   fields: { whole: roleIds?.map(roleDigested) },
   changedMs: undefined,
 });

@@ -17,11 +17,11 @@ import { chooseEnrollments, divide, type SnapshotSelection } from './divide.ts';
 import {
   addCounts,
   type Counts,
-  type Looked,
-  type Looking,
-  lookAt,
   noCounts,
+  type PassResult,
+  type PassServices,
   type Progress,
+  runPass,
 } from './pass.ts';
 import { type ReconcileRequest, requestIn } from './reconcile-request.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
@@ -40,7 +40,7 @@ import {
 import type { Resend, ResendAnswer } from './resend.ts';
 import { noReasons, reasons, type Selection } from './selection.ts';
 
-export type ReconcileServices = Looking &
+export type ReconcileServices = PassServices &
   Choosing &
   Pick<JobServices, 'running'> & {
     crosswalk: Crosswalk;
@@ -203,7 +203,7 @@ type LookedAtAll = { steps: number; isWhole: boolean; againKeys: string[] };
 
 const lookAtAll = async (
   run: Run,
-  input: ReportInput & { chosen: AllChosen },
+  input: ReportInput & { chosen: AllSelected },
   { name, parts, partKey, isLast, fromStep }: LookingAt,
 ): Promise<LookedAtAll> => {
   const { engine, services, folder } = run;
@@ -213,7 +213,7 @@ const lookAtAll = async (
   const all: LookedAtAll = { steps: fromStep, isWhole: true, againKeys: [] };
   let [unlucky, stuck] = [0, 0];
   if (parts === 0) return all;
-  await inSteps<Progress, Looked | { isOver: true }>(run, {
+  await inSteps<Progress, PassResult | { isOver: true }>(run, {
     name,
     from: { part: 0, group: 0 },
     first: fromStep + 1,
@@ -222,7 +222,7 @@ const lookAtAll = async (
       const accepted = await acceptedKeys(services);
       const againKey = (part: number): string => `${folder}again-${at}-${part}.gz`;
       const asked = { from, parts, partKey, againKey, isLast, stuck, roles, accepted, selection: begun };
-      const done = await lookAt({ ...asked, findingsKey: findingsKey(begun.runId, at), timeMs }, services);
+      const done = await runPass({ ...asked, findingsKey: findingsKey(begun.runId, at), timeMs }, services);
       const now = structuredClone(sum);
       addCounts(now, done);
       const report = reportOf(run, { ...input, sum: now, steps: at });
@@ -267,17 +267,17 @@ const acceptedKeys = async ({ store }: ReconcileServices): Promise<Set<string>> 
   return new Set(all.flatMap(({ findings }) => findings.map(acceptanceKeyOf)));
 };
 
-type Chosen = ChosenFrom & { keys: string[] };
+type SelectedKeys = ChosenFrom & { keys: string[] };
 
-type AllChosen = SnapshotSelection & Pick<ChosenFrom, 'entries' | 'selected'> & { parts: number };
+type AllSelected = SnapshotSelection & Pick<ChosenFrom, 'entries' | 'selected'> & { parts: number };
 
-const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
+const chooseAll = async (run: Run, selection: Begun): Promise<AllSelected> => {
   const { engine, services, folder, request } = run;
   const { backoff } = services.limits;
   const keys: string[] = [];
   const selected = noReasons(() => 0);
   let entries = 0;
-  await inSteps<Segment[], Chosen>(run, {
+  await inSteps<Segment[], SelectedKeys>(run, {
     name: 'choose',
     from: Array.from({ length: segments }, (_, segment) => ({ segment })),
     work: async (from, { at, timeMs }) => {
@@ -315,7 +315,7 @@ const chooseAll = async (run: Run, selection: Begun): Promise<AllChosen> => {
 type ReportInput = {
   begun: Begun;
   sum: Counts;
-  chosen?: AllChosen;
+  chosen?: AllSelected;
   steps?: number;
   /** Default: it runs. */
   state?: Report['state'];

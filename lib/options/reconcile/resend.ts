@@ -5,7 +5,7 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import { type Crosswalk, lookUpOperations } from '../../crosswalk/look-up.ts';
 import type { Integration } from '../../delivery/handle/integration.ts';
 import { type Addressed, sendToFunctions } from '../../delivery/handle/send-to-functions.ts';
-import { type Change, changesIn } from '../../delivery/ledger/item.ts';
+import { changesIn, type FieldChange } from '../../delivery/ledger/item.ts';
 import type { ReadResource } from '../../delivery/ledger/read.ts';
 import type { BackoffLimits } from '../../message/backoff.ts';
 import { MessageFailure } from '../../message/failure.ts';
@@ -77,7 +77,7 @@ export const resendOperations = [...lookUpOperations, getGradeValue];
 /** The other classes are decisions of others, or the state on the platform is unknown. */
 const resentClasses: readonly EffectClass[] = ['missing', 'older', 'different'];
 
-const garbageMb = 96;
+const memoryAllowanceMb = 96;
 /** Number of events that are sent together. */
 const batchSize = 1_000;
 
@@ -126,7 +126,7 @@ export const createResend =
 type Timed = Resending & { signal: AbortSignal };
 
 /** What is searched for in the snapshots. */
-type Wanted = {
+type FindingToResend = {
   finding: DecidedFindings['findings'][number];
   subject: Subject;
   /** The digests of the written fields; undefined: the ledger has none, and the SIS' current data are sent. */
@@ -142,12 +142,12 @@ type Wanted = {
 type Names = { [Name in (typeof nameColumns)[number]]?: string };
 
 /** An event to send, and its resource. */
-type Sending = Addressed & { resource: string };
+type AddressedResend = Addressed & { resource: string };
 
 const sendAgain = async (id: string, outcomes: Outcomes, services: Timed): Promise<void> => {
   const asked = decidedSchema.parse(await services.store.readJson(resendKey(id)));
   const findings = new Map(asked.findings.map((finding) => [finding.resource, finding]));
-  const wanted = new Map<string, Wanted>();
+  const wanted = new Map<string, FindingToResend>();
   const sender = createSender(outcomes, services);
   // Keeps the outcomes in the order of the findings.
   for (const resource of findings.keys()) outcomes.set(resource, { resource, outcome: 'not-held' });
@@ -171,7 +171,10 @@ const sendAgain = async (id: string, outcomes: Outcomes, services: Timed): Promi
 type ResendRun = { id: string; services: Resending };
 
 /** Decides by the finding's ledger item alone: an outcome, or what to search for. */
-const decide = async (finding: Wanted['finding'], { id, services }: ResendRun): Promise<Outcome | Wanted> => {
+const decide = async (
+  finding: FindingToResend['finding'],
+  { id, services }: ResendRun,
+): Promise<Outcome | FindingToResend> => {
   const { resource, writtenMs } = finding;
   const subject = subjectOf(resource);
   if (subject === undefined || !resentClasses.includes(finding.class))
@@ -198,7 +201,7 @@ const decide = async (finding: Wanted['finding'], { id, services }: ResendRun): 
 };
 
 /** Newer than what it repeats, and older than all later changes of the SIS. */
-const timeAfter = (fields: [string, Change][]): string =>
+const timeAfter = (fields: [string, FieldChange][]): string =>
   fields
     .map(([, { version }]) => decodeVersion(version).nextTime)
     .sort()
@@ -227,11 +230,11 @@ const eventOf = (
   },
 });
 
-type Sender = { add(sending: Sending): Promise<void>; send(): Promise<void> };
+type Sender = { add(sending: AddressedResend): Promise<void>; send(): Promise<void> };
 
 /** Sends events in batches, and records which are on their queues. */
 const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sender => {
-  let batch: Sending[] = [];
+  let batch: AddressedResend[] = [];
   const send = async (): Promise<void> => {
     const now = batch;
     batch = [];
@@ -254,14 +257,14 @@ type Search = { id: string; sender: Sender; outcomes: Outcomes; services: Timed 
 
 /** Sends what the snapshots contain as it was written, and removes it from what is wanted. */
 const searchSnapshots = async (
-  wanted: Map<string, Wanted>,
+  wanted: Map<string, FindingToResend>,
   { id, sender, outcomes, services }: Search,
 ): Promise<void> => {
   const { paceUse, signal, readExports } = services;
   if (wanted.size === 0 || readExports === undefined) return;
   const platform = bulkPlatform(services, { operations: resendOperations, signal });
   const integrations = await services.integrations();
-  const use = async ({ droppedMs, ...event }: Found): Promise<void> => {
+  const use = async ({ droppedMs, ...event }: SnapshotMatch): Promise<void> => {
     const integration = integrations.get(event.function);
     const data = await withIds(event, { platform, services });
     const about = integration && readAs(integration, data);
@@ -294,7 +297,7 @@ const searchSnapshots = async (
       if (signal.aborted)
         throw new MessageFailure('unavailable', safe`One invocation is too short to read all snapshots`);
       await inParallel(found, use);
-      keepMemoryBelow(garbageMb);
+      keepMemoryBelow(memoryAllowanceMb);
     }
   });
   await sender.send();
@@ -302,7 +305,7 @@ const searchSnapshots = async (
 };
 
 /** What a snapshot contains about a wanted org unit and user. */
-type Found = {
+type SnapshotMatch = {
   droppedMs: number;
   function: string;
   orgUnitId: number;
@@ -320,7 +323,7 @@ type FoundRow = [
   names: string,
 ];
 
-const foundIn = ([droppedMs, fn, orgUnitId, userId, data, names]: FoundRow): Found => ({
+const foundIn = ([droppedMs, fn, orgUnitId, userId, data, names]: FoundRow): SnapshotMatch => ({
   droppedMs,
   function: fn,
   orgUnitId,
@@ -350,10 +353,10 @@ const functionOf = { enrollment: 'enrollment-create', grade: 'grade-push' } as c
 
 /** The newest snapshot comes first. */
 async function* findSaid(
-  wanted: readonly Wanted[],
+  wanted: readonly FindingToResend[],
   { db, ...reading }: Omit<ExportsQuery, 'functions' | 'insert'>,
   readExports: ReadAcceptedExports,
-): AsyncGenerator<Found[]> {
+): AsyncGenerator<SnapshotMatch[]> {
   const subjects = wanted.map(({ subject }) => subject);
   await db.run(tables);
   await db.add(
@@ -368,7 +371,7 @@ async function* findSaid(
 
 /** The data with the platform's ids. Data with the id 0 (none) are skipped. */
 const withIds = async (
-  { orgUnitId, userId, data }: Pick<Found, 'orgUnitId' | 'userId' | 'data'>,
+  { orgUnitId, userId, data }: Pick<SnapshotMatch, 'orgUnitId' | 'userId' | 'data'>,
   { platform, services: { crosswalk } }: { platform: Platform; services: Resending },
 ): Promise<object> => {
   const { sisIds } = sisIdsIn(data);
@@ -384,7 +387,7 @@ const withIds = async (
 
 /** Protects what somebody has changed on the platform since the finding was made. A classlist does not show when that was. */
 const stateNow = async (
-  { finding, subject }: Wanted,
+  { finding, subject }: FindingToResend,
   platform: Platform,
 ): Promise<'as found' | 'changed' | 'unreadable'> => {
   if (subject.kind === 'enrollment') return 'as found';
@@ -422,7 +425,7 @@ const readAs = (
  */
 const asWritten = (
   { integration, resource, data }: LedgerMessage,
-  { digests }: Wanted,
+  { digests }: FindingToResend,
   { digestsOf }: Resending,
 ): object | undefined => {
   if (digests === undefined) return data;
@@ -453,7 +456,7 @@ const namesIn = (data: object): Names =>
   Object.fromEntries(sisIdsIn(data).sisIds.map(({ field, value }) => [field, value]));
 
 /** What no snapshot has as it was written: a table for the people who run the SIS. */
-const writeList = async (id: string, missing: Wanted[], { store }: Resending): Promise<void> => {
+const writeList = async (id: string, missing: FindingToResend[], { store }: Resending): Promise<void> => {
   if (missing.length === 0) return;
   await inFolder(async (folder) => {
     const rows = [

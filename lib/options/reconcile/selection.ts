@@ -27,16 +27,16 @@ export const reasonFor = (
   if (writtenMs >= selection.sinceMs) return 'recent';
   if (chanceOf(`${selection.runId} ${resource}`) < selection.share) return 'sample';
   const turn = subject.kind === 'enrollment' ? orgUnitTurn(subject.orgUnitId) : resource;
-  return isItsTurn(turn, selection) ? 'slice' : undefined;
+  return isDueTonight(turn, selection) ? 'slice' : undefined;
 };
 
 /** An org unit's enrollments have their turn together: one classlist shows them all. */
 export const isOrgUnitsTurn = (orgUnitId: number, selection: Selection): boolean =>
-  isItsTurn(orgUnitTurn(orgUnitId), selection);
+  isDueTonight(orgUnitTurn(orgUnitId), selection);
 
 const orgUnitTurn = (orgUnitId: number): string => `enrollment/${orgUnitId}`;
 
-const isItsTurn = (text: string, { nights, night }: Selection): boolean =>
+const isDueTonight = (text: string, { nights, night }: Selection): boolean =>
   Math.floor(chanceOf(text) * nights) === night % nights;
 
 /** From 0 to 1, evenly distributed over texts, and constant for a text. */

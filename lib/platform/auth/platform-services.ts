@@ -39,7 +39,7 @@ export const createPlatformServices = <Db extends DynamoDb>(
     paceUse: createPaceUse({
       access: ledgerAccess,
       function: name,
-      budget: platform.pace.budget,
+      budget: platform.rateLimiter.budget,
       observe,
       nowMs: Date.now,
     }),

@@ -6,7 +6,7 @@ import type { Headers } from '../../runtime/aws/receive-answer.ts';
 import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import type { Answered } from '../pace/answered.ts';
-import type { Pace, RateSlot, SlotResult } from '../pace/pace.ts';
+import type { RateLimiter, RateSlot, SlotResult } from '../pace/pace.ts';
 import { type Actor, type Auth, type AuthParameters, signedPath } from './authentication.ts';
 import { budgetIn } from './budget-headers.ts';
 import { resultOf } from './check-answer.ts';
@@ -31,7 +31,7 @@ export type CallContext = {
 
 type CallParts<Result> = {
   exchange: ReturnType<typeof createExchange>;
-  pace: Pace;
+  rateLimiter: RateLimiter;
   operation: Configured<Result>;
   request: ReturnType<typeof requestOf>;
   input: CallInput;
@@ -76,7 +76,7 @@ export class PlatformCall<Result> {
 
   /** Before the call is authenticated: a signature ages while its call waits. */
   async #waitForSlot(): Promise<void> {
-    const { pace, context } = this.#parts;
+    const { rateLimiter: pace, context } = this.#parts;
     const { signal } = context;
     const granted = context.slot ? { slot: context.slot } : await slotIn(pace, this.#priority, signal);
     let turnInSeconds = granted.slot ? granted.slot.next() : granted.seconds;
@@ -90,7 +90,7 @@ export class PlatformCall<Result> {
   }
 
   async #send(parameters: AuthParameters): Promise<Result> {
-    const { pace, request, input, context } = this.#parts;
+    const { rateLimiter: pace, request, input, context } = this.#parts;
     const path = signedPath(request, parameters);
     const payload = await payloadOf(input);
     const startedMs = performance.now();
@@ -120,7 +120,7 @@ export class PlatformCall<Result> {
       mayHaveActed &&= error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
       throw error;
     } finally {
-      if (isAnswered) pace.learn({ sentMs, status, ...answered });
+      if (isAnswered) pace.recordAnswer({ sentMs, status, ...answered });
       // Further digits are noise, and logging them costs money.
       const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
       context.onCall({
@@ -165,12 +165,12 @@ const maxHeldSeconds = 5;
 
 /** Waits for a slot; stops waiting when the signal aborts. */
 const slotIn = async (
-  pace: Pick<Pace, 'ask'>,
+  pace: Pick<RateLimiter, 'requestSlot'>,
   priority: Priority,
   signal: AbortSignal,
 ): Promise<SlotResult> => {
   const { promise, resolve } = Promise.withResolvers<SlotResult>();
-  const leave = pace.ask(priority, Number.POSITIVE_INFINITY, resolve);
+  const leave = pace.requestSlot(priority, Number.POSITIVE_INFINITY, resolve);
   if (signal.aborted) leave();
   signal.addEventListener('abort', leave, { once: true });
   const slot = await promise;

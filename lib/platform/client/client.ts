@@ -1,5 +1,5 @@
-import { createPace, type Pace } from '../pace/pace.ts';
-import type { PacerOptions } from '../pace/pacer.ts';
+import { createRateLimiter, type RateLimiter } from '../pace/pace.ts';
+import type { RatePolicyOptions } from '../pace/pacer.ts';
 import type { Auth, Authenticator } from './authentication.ts';
 import { type CallContext, PlatformCall, type Take } from './call.ts';
 import { type Use, useFile } from './download.ts';
@@ -25,9 +25,9 @@ export type Platform = {
 
 export type PlatformOptions = ExchangeOptions &
   Site &
-  PacerOptions & {
+  RatePolicyOptions & {
     /** Default: one of its own. */
-    pace?: Pace;
+    rateLimiter?: RateLimiter;
     /** What differs on this site, by operation name. */
     overrides: Record<string, OperationOverride>;
   };
@@ -35,13 +35,13 @@ export type PlatformOptions = ExchangeOptions &
 export type PlatformClient = {
   for(context: CallContext): Platform;
   /** Shared by all calls of this client. */
-  pace: Pick<Pace, 'ask' | 'budget'>;
+  rateLimiter: Pick<RateLimiter, 'requestSlot' | 'budget'>;
   close(): Promise<void>;
 };
 
 export const createPlatformClient = (options: PlatformOptions, authOf: Authenticator): PlatformClient => {
   const exchange = createExchange(options);
-  const pace = options.pace ?? createPace(options);
+  const pace = options.rateLimiter ?? createRateLimiter(options);
   let clockOffsetMs: number | undefined;
   let lastDate: string | string[] | undefined;
 
@@ -76,7 +76,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     const auth = operation.anonymous ? anonymous : authOf(context.actor);
     return new PlatformCall({
       exchange,
-      pace,
+      rateLimiter: pace,
       operation,
       request,
       input,
@@ -100,7 +100,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       },
       clockOffsetMs: () => clockOffsetMs,
     }),
-    pace,
+    rateLimiter: pace,
     close: exchange.close,
   };
 };

@@ -1,16 +1,16 @@
 import type { Priority } from '../../message/priority.ts';
 import type { Budget } from '../../runtime/telemetry/call-budget.ts';
 import type { Answered } from './answered.ts';
-import { Pacer, type PacerOptions } from './pacer.ts';
+import { RatePolicy, type RatePolicyOptions } from './pacer.ts';
 
 /** One container's part in the pace of all containers: every caller of the platform asks for a turn first. */
-export type Pace = {
+export type RateLimiter = {
   /**
    * Calls `settle` when a call of this class may go, immediately if none has to wait, or when it cannot go before `untilMs`.
    * Returns a function that ends the wait.
    */
-  ask(priority: Priority, untilMs: number, settle: (result: SlotResult) => void): () => void;
-  learn(answer: Answered): void;
+  requestSlot(priority: Priority, untilMs: number, settle: (result: SlotResult) => void): () => void;
+  recordAnswer(answer: Answered): void;
   budget(): Budget | undefined;
 };
 
@@ -25,7 +25,7 @@ export type RateSlot = {
   end(): void;
 };
 
-export type PaceOptions = PacerOptions & {
+export type RateLimiterOptions = RatePolicyOptions & {
   nowMs?: () => number;
   setTimer?: (run: () => void, afterMs: number) => { close(): void };
 };
@@ -38,23 +38,23 @@ const spreadSeconds = 60;
 /** No timer is set further ahead: the gate may open earlier. */
 const maxTimerMs = 1_000;
 
-export const createPace = (options: PaceOptions = {}): Pace => {
+export const createRateLimiter = (options: RateLimiterOptions = {}): RateLimiter => {
   const { nowMs = Date.now, random = Math.random, setTimer = setTimeout } = options;
-  const pacer = new Pacer(options);
+  const policy = new RatePolicy(options);
   const lines = new Map<Priority, Line>();
 
   const slotOf = (priority: Priority): RateSlot => {
     let isUsed = false;
     return {
       next: () => {
-        const waitMs = pacer.charge(isUsed ? priority : undefined, nowMs());
+        const waitMs = policy.charge(isUsed ? priority : undefined, nowMs());
         isUsed = true;
         return waitMs / 1_000;
       },
       end: () => {
         if (isUsed) return;
         isUsed = true;
-        pacer.giveBack(priority);
+        policy.giveBack(priority);
         serveAll();
       },
     };
@@ -67,7 +67,7 @@ export const createPace = (options: PaceOptions = {}): Pace => {
     line.timer = undefined;
     for (let first = line.waiters[0]; first; first = line.waiters[0]) {
       // After a pause of the container its time may be over.
-      const waitMs = nowMs() < first.untilMs ? pacer.take(priority, nowMs()) : maxTimerMs;
+      const waitMs = nowMs() < first.untilMs ? policy.take(priority, nowMs()) : maxTimerMs;
       if (waitMs > 0 && nowMs() + waitMs < first.untilMs) {
         line.timer = setTimer(() => serve(priority, line), Math.min(waitMs, maxTimerMs));
         return;
@@ -81,7 +81,7 @@ export const createPace = (options: PaceOptions = {}): Pace => {
     for (const [each, line] of lines) if (line.waiters.length > 0) serve(each, line);
   };
 
-  const ask: Pace['ask'] = (priority, untilMs, onResult) => {
+  const requestSlot: RateLimiter['requestSlot'] = (priority, untilMs, onResult) => {
     const line = lines.get(priority) ?? { waiters: [] };
     lines.set(priority, line);
     const waiter = { untilMs, onResult };
@@ -95,11 +95,11 @@ export const createPace = (options: PaceOptions = {}): Pace => {
   };
 
   return {
-    ask,
-    learn: (answer) => {
-      pacer.learn(answer, nowMs());
+    requestSlot: requestSlot,
+    recordAnswer: (answer) => {
+      policy.recordAnswer(answer, nowMs());
       serveAll();
     },
-    budget: () => pacer.budget(),
+    budget: () => policy.budget(),
   };
 };

@@ -5,7 +5,7 @@ import { type Answered, changeMs, maxCallMs, usualWindowMs } from './answered.ts
 import { HeaderBudget } from './header-budget.ts';
 import { OutageBrake } from './outage-brake.ts';
 
-export type PacerOptions = {
+export type RatePolicyOptions = {
   /** Maximum calls a minute of all clients together. Default: what the platform grants. */
   callsPerMinute?: number | undefined;
   /** Number of containers that share `callsPerMinute` evenly if the platform reports no budget. */
@@ -14,10 +14,10 @@ export type PacerOptions = {
 };
 
 /** The part of the platform's grant that a class aims at. A more urgent class uses what it leaves. */
-const aims = { urgent: 1, normal: 0.95, bulk: 0.8 } as const satisfies Record<Priority, number>;
+const targetShares = { urgent: 1, normal: 0.95, bulk: 0.8 } as const satisfies Record<Priority, number>;
 
 /** This share of the grant is added with each change: it equalizes the rates of containers. */
-const eveningShare = 0.005;
+const equalizingShare = 0.005;
 /** A container's first rate, as a share of the grant. */
 const firstShare = 0.05;
 /** The share of the budget that may go at once after a pause. */
@@ -37,7 +37,7 @@ const [maxCostFactor, maxFirstCost] = [2, 1_000];
  * together, so each container scales its rates by the grant divided by the observed speed. Without headers, rates grow slowly and
  * fall with each refusal.
  */
-export class Pacer {
+export class RatePolicy {
   readonly #maxRate: number;
   readonly #containers: number;
   readonly #random: () => number;
@@ -54,7 +54,7 @@ export class Pacer {
   #closedUntilMs = -unlimited;
   #isRefused = false;
 
-  constructor({ callsPerMinute, containers = 1, random = Math.random }: PacerOptions = {}) {
+  constructor({ callsPerMinute, containers = 1, random = Math.random }: RatePolicyOptions = {}) {
     this.#maxRate = callsPerMinute === undefined ? unlimited : callsPerMinute / 60;
     this.#containers = containers;
     this.#random = random;
@@ -90,7 +90,7 @@ export class Pacer {
     this.#wentMs = -unlimited;
   }
 
-  learn(answer: Answered, nowMs: number): void {
+  recordAnswer(answer: Answered, nowMs: number): void {
     const { status, remaining, resetSeconds, retryAfterSeconds } = answer;
     if (answer.cost !== undefined) this.#learnCost(answer.cost);
     this.#hasAnswer = true;
@@ -128,9 +128,11 @@ export class Pacer {
     if (speed === undefined) return;
     const granted = this.#budget.grantedRate(this.#cost, nowMs);
     this.#change(nowMs, (rate, priority) => {
-      const aimed = (aims[priority] * granted) / (speed || Number.MIN_VALUE);
+      const aimed = (targetShares[priority] * granted) / (speed || Number.MIN_VALUE);
       const factor = Math.min(2, Math.max(0.25, aimed));
-      return rate.hasWaited || factor < 1 ? rate.perSecond * factor + eveningShare * granted : rate.perSecond;
+      return rate.hasWaited || factor < 1
+        ? rate.perSecond * factor + equalizingShare * granted
+        : rate.perSecond;
     });
   }
 

@@ -33,8 +33,9 @@ export const attribute = (value: string | number): AttributeValue =>
   typeof value === 'number' ? { N: String(value) } : { S: value };
 
 /** The answer of a conditional write; undefined if its condition does not hold. */
-export const unlessRefused = <Answered>(write: () => Promise<Answered>): Promise<Answered | undefined> =>
-  unlessError(refusedCondition, write);
+export const undefinedIfConditionFails = <Answered>(
+  write: () => Promise<Answered>,
+): Promise<Answered | undefined> => unlessError(refusedCondition, write);
 
 const refusedCondition = /^ConditionalCheckFailedException$/;
 

@@ -1,4 +1,4 @@
-import { attribute, type DynamoDb, unlessRefused } from './dynamodb.ts';
+import { attribute, type DynamoDb, undefinedIfConditionFails } from './dynamodb.ts';
 
 /** Items in the ledger's table that are not the ledger's: their keys have other prefixes. */
 export type ItemTable = {
@@ -52,7 +52,7 @@ export const updateItem = async (
     ),
   };
   const write = () => dynamodb.call('UpdateItem', update, { signal: abortSignal });
-  return (await unlessRefused(write)) !== undefined;
+  return (await undefinedIfConditionFails(write)) !== undefined;
 };
 
 /** Time limit at the end of an invocation, in milliseconds: settled messages must not be lost because of it. */

@@ -16,7 +16,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { keepMemoryBelow } from '../files/memory-limit.ts';
 
 /** Beside the 120 MB of a container that has just started. With it, 2,000 org units take less than 200 MB instead of 340. */
-const garbageMb = 64;
+const memoryAllowanceMb = 64;
 
 type ObjectRequest = {
   /** An ETag: another object under the same key is refused. */
@@ -38,7 +38,7 @@ export const createJobStore = ({ s3, bucket }: { s3: S3Client; bucket: string })
     let bytes = 0;
     const counted = async function* () {
       for await (const piece of pieces) {
-        keepMemoryBelow(garbageMb);
+        keepMemoryBelow(memoryAllowanceMb);
         bytes += piece.byteLength;
         yield piece;
       }

@@ -26,7 +26,7 @@ export const withoutFields = (body: string, names: readonly string[] = [], isTak
   return { body: left, fields: found.fields.slice(0, maxFields) };
 };
 
-/** The same for a message that must not be parsed, because its function died of that. */
+/** The same for a message that must not be parsed, because its function crashed on that. */
 export const unread = (body: string, names: readonly string[] = []): Masked =>
   names.length === 0 ? { body, fields: [] } : withheld(body, 'cannot be searched for it');
 

@@ -83,7 +83,7 @@ export const checkConnection = async (
       ?.SupportedVersions.includes(version),
   }));
   const offsetMs = platform.clockOffsetMs();
-  const budget = connection.client.pace.budget();
+  const budget = connection.client.rateLimiter.budget();
   const report = {
     platform: connection.site.baseUrl,
     reachable: listed.value !== undefined || user.value !== undefined || answered(user.failure),

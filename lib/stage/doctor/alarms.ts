@@ -1,5 +1,5 @@
 import { counted, silent } from '../template/alarms.ts';
-import type { Corner } from './corner.ts';
+import type { StepSandbox } from './corner.ts';
 import { type Step, seen } from './step.ts';
 
 const Namespace = 'sis-relay-doctor';
@@ -8,7 +8,7 @@ const rights = ['PutMetricAlarm', 'DescribeAlarms', 'DeleteAlarms'].map((action)
 
 type AlarmState = { state: string; suppressedBy: string | undefined };
 
-const alarmsOf = async (corner: Corner) => {
+const alarmsOf = async (corner: StepSandbox) => {
   const sdk = await import('@aws-sdk/client-cloudwatch');
   const cloudWatch = await corner.cloudWatch();
   const nameOf = (ending: string): string => `${corner.name}-${ending}`;

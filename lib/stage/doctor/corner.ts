@@ -8,7 +8,7 @@ import type { Target } from '../target.ts';
 import type { PausedBefore } from './pause.ts';
 
 /** Where a step may make things: all of them bear its name and that of its run, and all of them are removed. */
-export type Corner = {
+export type StepSandbox = {
   target: Target;
   /** The beginning of the name of whatever a step makes, as in `sis-relay-test-doctor-1f2e3d4c-redrive`. */
   name: string;
@@ -39,15 +39,21 @@ type Options = {
   remember(before: PausedBefore): void;
   /** Tests hurry. */
   secondMs?: number;
-  lambda?: Corner['lambda'];
-  cloudWatch?: Corner['cloudWatch'];
+  lambda?: StepSandbox['lambda'];
+  cloudWatch?: StepSandbox['cloudWatch'];
 };
 
 const looksEverySeconds = 3;
 const attempts = 12;
 const attemptsEverySeconds = 5;
 
-export const cornerOf = ({ target, name, signal, secondMs = 1_000, ...given }: Options): Corner => {
+export const createStepSandbox = ({
+  target,
+  name,
+  signal,
+  secondMs = 1_000,
+  ...given
+}: Options): StepSandbox => {
   const made: { what: string; undo(): Promise<unknown> }[] = [];
   const rest = (seconds: number) => sleep(seconds * secondMs, undefined, { signal });
   return {

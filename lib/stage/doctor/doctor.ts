@@ -4,7 +4,7 @@ import { UsageError, whyNot } from '../command-errors.ts';
 import { unknownName } from '../nearest.ts';
 import { hasOwnEndpoint, type Target } from '../target.ts';
 import { ownVersion, versionText } from '../version.ts';
-import { type Corner, cornerOf } from './corner.ts';
+import { createStepSandbox, type StepSandbox } from './corner.ts';
 import { deployedFunction } from './functions.ts';
 import type { PausedBefore } from './pause.ts';
 import { type DoctorReport, masked, type Tried } from './report.ts';
@@ -28,7 +28,7 @@ type Options = {
   isAws: boolean;
   onStep?(step: Step): void;
   /** For tests. */
-  corner?: Pick<Parameters<typeof cornerOf>[0], 'secondMs' | 'lambda' | 'cloudWatch'>;
+  corner?: Pick<Parameters<typeof createStepSandbox>[0], 'secondMs' | 'lambda' | 'cloudWatch'>;
 };
 
 export const newRun = (): string => randomUUID().slice(0, 8);
@@ -67,7 +67,7 @@ export const runDoctor = async (
     };
     // SQS takes no name again within a minute of its removal: no two steps have one in common.
     const name = `${ownName(target, run)}-${step.id}`;
-    const corner = cornerOf({ target, name, signal, before, remember, ...settings });
+    const corner = createStepSandbox({ target, name, signal, before, remember, ...settings });
     const outcome = isAws ? await tryStep(step, corner, signal) : elsewhere;
     left.push(...(await corner.cleanUp()).map(masked));
     const seconds = Math.round((performance.now() - startedMs) / 1_000);
@@ -98,7 +98,7 @@ const elsewhere = {
 
 const tryStep = async (
   step: Step,
-  corner: Corner,
+  corner: StepSandbox,
   signal: AbortSignal,
 ): Promise<Pick<Tried, 'is' | 'saw'>> => {
   try {

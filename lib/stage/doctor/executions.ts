@@ -6,7 +6,7 @@ import type {
 import { errorName } from '../../runtime/aws/error.ts';
 import { listExecutions } from '../../runtime/jobs/executions.ts';
 import { logText } from '../../runtime/privacy/log-text.ts';
-import type { Corner } from './corner.ts';
+import type { StepSandbox } from './corner.ts';
 import { deployedFunction } from './functions.ts';
 import { notHere, type Step, seen } from './step.ts';
 
@@ -17,9 +17,9 @@ const listing = ['ListDurableExecutionsByFunction', 'ListVersionsByFunction', 'G
 const rightsTo = (...actions: string[]): string[] =>
   ['GetFunctionConfiguration', ...listing, ...actions].map((action) => `lambda:${action}`);
 
-const keyOf = ({ name }: Corner, ending: string): string => `snapshots/${name}${ending}`;
+const keyOf = ({ name }: StepSandbox, ending: string): string => `snapshots/${name}${ending}`;
 
-const start = async (corner: Corner, event: object, name?: string): Promise<void> => {
+const start = async (corner: StepSandbox, event: object, name?: string): Promise<void> => {
   const { lambda, sdk } = await corner.lambda();
   const invoke = new sdk.InvokeCommand({
     FunctionName: `${corner.target.prefix}${importer}:durable`,
@@ -34,7 +34,7 @@ const start = async (corner: Corner, event: object, name?: string): Promise<void
 const clockMs = 10 * 60_000;
 
 /** Executions of the import since then whose event has this text. */
-const executionsWith = async (corner: Corner, text: string, sinceMs: number) => {
+const executionsWith = async (corner: StepSandbox, text: string, sinceMs: number) => {
   const { lambda, sdk } = await corner.lambda();
   const all = await listExecutions(lambda, `${corner.target.prefix}${importer}`, {});
   const young = all.filter(({ StartTimestamp }) => Number(StartTimestamp) > sinceMs - clockMs);
@@ -47,7 +47,7 @@ const executionsWith = async (corner: Corner, text: string, sinceMs: number) => 
 };
 
 /** The first of them that has ended. */
-const ended = (corner: Corner, text: string, sinceMs: number) =>
+const ended = (corner: StepSandbox, text: string, sinceMs: number) =>
   corner.until(180, async () =>
     (await executionsWith(corner, text, sinceMs)).find(({ Status }) => Status !== 'RUNNING'),
   );
@@ -208,13 +208,16 @@ export const droppedFile: Step = {
 
 /** Newest first; older ones say nothing more. */
 const most = 20;
-const newestOf = async (corner: Corner, name: string): Promise<Execution[]> => {
+const newestOf = async (corner: StepSandbox, name: string): Promise<Execution[]> => {
   if ((await deployedFunction(corner, name)) === undefined) return [];
   const { lambda } = await corner.lambda();
   return (await listExecutions(lambda, `${corner.target.prefix}${name}`, {})).slice(-most).reverse();
 };
 
-const historyOf = async (corner: Corner, { DurableExecutionArn }: Execution): Promise<HistoryEvent[]> => {
+const historyOf = async (
+  corner: StepSandbox,
+  { DurableExecutionArn }: Execution,
+): Promise<HistoryEvent[]> => {
   const { lambda, sdk } = await corner.lambda();
   const events: HistoryEvent[] = [];
   const asked = { DurableExecutionArn, IncludeExecutionData: false, MaxItems: 1_000 };

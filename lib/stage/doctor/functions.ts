@@ -1,10 +1,10 @@
 import type { GetFunctionConfigurationCommandOutput } from '@aws-sdk/client-lambda';
 import { unlessError } from '../../runtime/aws/error.ts';
-import type { Corner } from './corner.ts';
+import type { StepSandbox } from './corner.ts';
 
 /** Undefined: the stage has no such function, as with `off`. */
 export const deployedFunction = async (
-  { lambda: lambdaOf, target }: Pick<Corner, 'lambda' | 'target'>,
+  { lambda: lambdaOf, target }: Pick<StepSandbox, 'lambda' | 'target'>,
   name: string,
 ): Promise<GetFunctionConfigurationCommandOutput | undefined> => {
   const { lambda, sdk } = await lambdaOf();

@@ -3,7 +3,7 @@ import { zipSync } from 'fflate';
 import { unlessError } from '../../runtime/aws/error.ts';
 import { RefusedError } from '../command-errors.ts';
 import { integrationNames } from '../function-names.ts';
-import type { Corner } from './corner.ts';
+import type { StepSandbox } from './corner.ts';
 import { deployedFunction } from './functions.ts';
 import { makeQueue, receiveFrom } from './queues.ts';
 import { notHere, type Seen, type Step, seen } from './step.ts';
@@ -15,7 +15,7 @@ const zipped = (): Uint8Array => zipSync({ 'index.mjs': [readFileSync(helper), {
 
 type Times = { hiddenSeconds: number; queueSeconds: number };
 
-const makeFunction = async (corner: Corner, role: string, variables: Record<string, string>) => {
+const makeFunction = async (corner: StepSandbox, role: string, variables: Record<string, string>) => {
   const { name: FunctionName } = corner;
   const { lambda, sdk } = await corner.lambda();
   const create = new sdk.CreateFunctionCommand({
@@ -37,7 +37,7 @@ const makeFunction = async (corner: Corner, role: string, variables: Record<stri
   await corner.until(120, async () => ((await lambda.send(get)).State === 'Pending' ? undefined : true));
 };
 
-const makeMapping = async (corner: Corner, EventSourceArn: string): Promise<void> => {
+const makeMapping = async (corner: StepSandbox, EventSourceArn: string): Promise<void> => {
   const { name: FunctionName } = corner;
   const { lambda, sdk } = await corner.lambda();
   const create = new sdk.CreateEventSourceMappingCommand({
@@ -69,7 +69,7 @@ const makeMapping = async (corner: Corner, EventSourceArn: string): Promise<void
 
 /** `queueSeconds`: when it would come back if the queue's own time counted. */
 export const tryVisibility = async (
-  corner: Corner,
+  corner: StepSandbox,
   { hiddenSeconds, queueSeconds }: Times,
 ): Promise<Seen> => {
   const [lent] = await Promise.all(integrationNames().map((name) => deployedFunction(corner, name))).then(

@@ -1,14 +1,14 @@
 import type { Message, MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
 import { unlessError } from '../../runtime/aws/error.ts';
 import { RefusedError } from '../command-errors.ts';
-import type { Corner } from './corner.ts';
+import type { StepSandbox } from './corner.ts';
 import { type Step, seen } from './step.ts';
 
 type OwnQueue = { url: string; arn: string };
 
 /** A queue of this run alone. */
 export const makeQueue = async (
-  { target, name, make, rest, until }: Corner,
+  { target, name, make, rest, until }: StepSandbox,
   ending: string,
   Attributes: Record<string, string> = {},
 ): Promise<OwnQueue> => {
@@ -33,7 +33,10 @@ export const makeQueue = async (
 };
 
 /** What lies on a queue, hidden for a minute. */
-export const receiveFrom = async ({ target }: Corner, QueueUrl: string): Promise<Message | undefined> => {
+export const receiveFrom = async (
+  { target }: StepSandbox,
+  QueueUrl: string,
+): Promise<Message | undefined> => {
   const { ReceiveMessageCommand } = await import('@aws-sdk/client-sqs');
   const receive = new ReceiveMessageCommand({
     QueueUrl,

@@ -1,4 +1,4 @@
-import type { Corner } from './corner.ts';
+import type { StepSandbox } from './corner.ts';
 
 /** What a step saw. `not-here`: this stage, or what runs it, cannot show it; then `saw` is the reason. */
 export type Seen = { is: 'as-expected' | 'different' | 'not-here'; saw: string };
@@ -19,7 +19,7 @@ export type Step = {
   expected: string;
   /** What IAM must allow to whoever runs it, clean-up included. */
   rights: readonly string[];
-  try(corner: Corner): Promise<Seen>;
+  try(corner: StepSandbox): Promise<Seen>;
 };
 
 export const seen = (isExpected: boolean, saw: string): Seen => ({

@@ -111,7 +111,7 @@ const queuedRights = (integration: Integration<unknown>, stage: StageArns): Gran
       Resource: ledger,
       Condition: leadingKeys('incident/service-credential', `pace/${name}/*`, `arrived/${name}`),
     },
-    // The number of times it died of a message before it locked a resource.
+    // The number of times it crashed on a message before it locked a resource.
     {
       Action: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
       Resource: ledger,

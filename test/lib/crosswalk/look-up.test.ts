@@ -4,7 +4,12 @@ import { integration as gradeObjectUpdate } from '../../../functions/grade-objec
 import { integration as gradePush } from '../../../functions/grade-push.ts';
 import type { CrosswalkKind, CrosswalkSource } from '../../../lib/crosswalk/kinds.ts';
 import { createCrosswalk } from '../../../lib/crosswalk/look-up.ts';
-import { bucketOf, createCrosswalkTable, type Entries, type Entry } from '../../../lib/crosswalk/table.ts';
+import {
+  bucketOf,
+  createCrosswalkTable,
+  type Entries,
+  type NameEntry,
+} from '../../../lib/crosswalk/table.ts';
 import { letterChange } from '../../../lib/delivery/letters/letter-facts.ts';
 import { MessageFailure } from '../../../lib/message/failure.ts';
 import { type SisId, sisIdsIn } from '../../../lib/message/sis-ids.ts';
@@ -28,7 +33,7 @@ const tableOf = () => {
   });
 };
 
-const learn = (kind: CrosswalkKind, name: string, entry: Entry, source: CrosswalkSource = 'platform') =>
+const learn = (kind: CrosswalkKind, name: string, entry: NameEntry, source: CrosswalkSource = 'platform') =>
   tableOf().put([{ bucket: bucketOf(kind, source, name), entries: new Map([[name, entry]]) }]);
 
 const numeric = { type: 'numeric', points: 7 };

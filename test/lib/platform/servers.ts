@@ -103,7 +103,7 @@ export const clientOptions = (baseUrl: string): PlatformOptions => ({
   headersTimeoutMs: 5_000,
   bodyTimeoutMs: 5_000,
   // Else whoever calls again after a refusal waits for a turn, up to minutes.
-  pace: unpaced,
+  rateLimiter: unpaced,
 });
 
 /** The client at an address, with what every call reported. */

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { attribute, unlessRefused } from '../../../lib/runtime/aws/dynamodb.ts';
+import { attribute, undefinedIfConditionFails } from '../../../lib/runtime/aws/dynamodb.ts';
 import { tablesForTests } from './for-tests.ts';
 
 const dynamodb = tablesForTests('items').client();
 
 /** Sets the version, which must be older. */
 const set = (version: string | number, more: object = {}) =>
-  unlessRefused(() =>
+  undefinedIfConditionFails(() =>
     dynamodb.call('UpdateItem', {
       TableName: 'items',
       Key: { resource: attribute('a') },

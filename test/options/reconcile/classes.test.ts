@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { digestBy } from '../../../lib/delivery/ledger/digest.ts';
-import { judgeEffect, type Shown, type WrittenField } from '../../../lib/options/reconcile/classes.ts';
+import {
+  judgeEffect,
+  type PlatformValue,
+  type WrittenField,
+} from '../../../lib/options/reconcile/classes.ts';
 
 const second = 1_000;
 const writtenMs = Date.UTC(2026, 2, 1, 12);
@@ -17,7 +21,7 @@ const field = (name: string, value: string, change: Partial<WrittenField> = {}, 
   ...change,
 });
 
-const verdict = (fields: Record<string, WrittenField>, shown: Shown | undefined) =>
+const verdict = (fields: Record<string, WrittenField>, shown: PlatformValue | undefined) =>
   judgeEffect({
     fields,
     shown,
@@ -25,7 +29,10 @@ const verdict = (fields: Record<string, WrittenField>, shown: Shown | undefined)
     attemptMs: 50 * second,
     digestsOf: (name, value) => [key([name, value]), oldKey([name, value])],
   });
-const shownAt = (changedMs: number | undefined, fields: Shown['fields']): Shown => ({ changedMs, fields });
+const shownAt = (changedMs: number | undefined, fields: PlatformValue['fields']): PlatformValue => ({
+  changedMs,
+  fields,
+});
 const both = { grade: field('grade', '7'), comments: field('comments', 'well done') };
 const asSent = { grade: ['7'], comments: ['well done'] };
 

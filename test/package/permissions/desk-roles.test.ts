@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sqsMessageOf } from '../../../lib/delivery/letters/dead-letter.ts';
 import { verbOfPath, verbs } from '../../../lib/desk/console/verb-of-path.ts';
 import { changesKey, recordKey, type SnapshotRecord } from '../../../lib/options/snapshots/state/record.ts';
-import { policyIds, type Role, roleOf, roles, type Verb } from '../../../lib/stage/roles.ts';
+import { type CommandName, policyIds, type Role, roleOf, roles } from '../../../lib/stage/roles.ts';
 import { readStack } from '../../../lib/stage/stack-outputs.ts';
 import { targetFrom } from '../../../lib/stage/target.ts';
 import { writtenPart } from '../../documents.ts';
@@ -94,7 +94,7 @@ const lines: Readonly<Record<string, () => string>> = {
   'auth-url': () => `auth-url --callback https://localhost/done --returned ${file} --yes`,
 };
 
-const lineOf = (verb: Verb): string => {
+const lineOf = (verb: CommandName): string => {
   const line = lines[verb]?.();
   if (line === undefined) throw new Error(`Say above how ${verb} is typed.`);
   return line;
@@ -188,10 +188,12 @@ const waitingSnapshot: SnapshotRecord = {
   callbackId: 'a-callback',
 };
 
-const allVerbs = Object.keys(roleOf) as Verb[];
+const allVerbs = Object.keys(roleOf) as CommandName[];
 const verbsOf = (of: Role) => allVerbs.filter((verb) => roleOf[verb] === of);
 const nobodys = roles.flatMap((as, at) =>
-  roles.slice(at + 1).flatMap((above) => verbsOf(above).map((verb): [Verb, Role, Role] => [verb, as, above])),
+  roles
+    .slice(at + 1)
+    .flatMap((above) => verbsOf(above).map((verb): [CommandName, Role, Role] => [verb, as, above])),
 );
 
 test('the table of roles in the runbook is what the code says: else npm run generate', () => {

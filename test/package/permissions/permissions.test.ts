@@ -36,7 +36,7 @@ import {
 import { unacceptedPrefix } from '../../../lib/options/snapshots/state/unaccepted.ts';
 import { createQuickDynamoDb } from '../../../lib/runtime/aws/dynamodb-quick.ts';
 import { memoize } from '../../../lib/runtime/aws/memoize.ts';
-import { isVerb, policyIds, type Role, roleOf, roles, type Verb } from '../../../lib/stage/roles.ts';
+import { type CommandName, isVerb, policyIds, type Role, roleOf, roles } from '../../../lib/stage/roles.ts';
 import { readStack } from '../../../lib/stage/stack-outputs.ts';
 import { targetFrom } from '../../../lib/stage/target.ts';
 import { noticeOf } from '../../envelopes.ts';
@@ -167,7 +167,7 @@ describe('a function with each kind of role', { tags: ['long'] }, () => {
       expect(done.sort()).toEqual(Object.keys(roleOf).sort());
     });
 
-    test.each(Object.keys(roleOf) as Verb[])(
+    test.each(Object.keys(roleOf) as CommandName[])(
       '%s is allowed to its role and those above it, and to no other',
       (verb) => {
         const refused = Object.fromEntries(roles.map((role) => [role, refusedTo(role, calls, verb)]));
@@ -699,7 +699,7 @@ async function sendLetter(name: string, kind: Failure['kind']): Promise<void> {
   await deployed.stack.sqs.send(new SendMessageCommand({ QueueUrl, ...letter }));
 }
 
-type CallsOfVerbs = Partial<Record<Verb | 'console', AwsCall[]>>;
+type CallsOfVerbs = Partial<Record<CommandName | 'console', AwsCall[]>>;
 
 const statementsOfPolicy = (role: Role) =>
   deployment
@@ -719,7 +719,7 @@ const passedName = {
 const passedNames = { field: 'userName', names: [{ ...passedName, courses: ['BIO-101'] }] };
 
 /** Calls whose refusal a verb survives, and says so: desk-roles.test.ts tries it. */
-const doneWithout: Partial<Record<Verb | 'console', RegExp>> = {
+const doneWithout: Partial<Record<CommandName | 'console', RegExp>> = {
   status: /^secretsmanager:GetSecretValue on .*\/service-/,
   // By what it may not write, it learns the role of its user.
   console:
@@ -728,7 +728,7 @@ const doneWithout: Partial<Record<Verb | 'console', RegExp>> = {
 };
 
 /** The calls of a verb that the policies of a role and those below it do not allow. */
-function refusedTo(role: Role, calls: CallsOfVerbs, verb: Verb | 'console'): AwsCall[] {
+function refusedTo(role: Role, calls: CallsOfVerbs, verb: CommandName | 'console'): AwsCall[] {
   const statements = roles.slice(0, roles.indexOf(role) + 1).flatMap(statementsOfPolicy);
   const optional = doneWithout[verb];
   return (calls[verb] ?? []).filter(
@@ -768,7 +768,7 @@ async function operate(): Promise<CallsOfVerbs> {
   const terminal = { ...quietTerminal, out: print, err: print };
   const calls: CallsOfVerbs = {};
   /** Does something, and writes down what it calls. */
-  const as = async <Value>(verb: Verb | 'console', work: () => Promise<Value>): Promise<Value> => {
+  const as = async <Value>(verb: CommandName | 'console', work: () => Promise<Value>): Promise<Value> => {
     const [before, asked] = [recorder.calls.length, stacks.asked.length];
     const value = await work();
     const described = stacks.asked.slice(asked).map(callOfStack);
@@ -858,7 +858,7 @@ async function operate(): Promise<CallsOfVerbs> {
 }
 
 /** `letters show` of `letters show 1f2e3d4c`. */
-const verbIn = (line: string): Verb => {
+const verbIn = (line: string): CommandName => {
   const [first = '', second = ''] = line.split(' ');
   const verb = [`${first} ${second}`, first, `${first} list`].find(isVerb);
   if (verb === undefined) throw new Error(`Nobody knows who may do ${line}`);

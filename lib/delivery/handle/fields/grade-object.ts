@@ -4,7 +4,7 @@ import { capitalised } from '../../../platform/client/capitalised.ts';
 import { textContent } from '../../../platform/client/rich-text.ts';
 import { pages } from './text.ts';
 
-const may = z.exactOptional;
+const optional = z.exactOptional;
 
 /** The platform refuses a name with one of these. */
 export const refusedInNames = '/"*<>+=|,%';
@@ -20,10 +20,10 @@ const description = pages.transform(textContent);
 const flag = z.boolean();
 const common = {
   orgUnitId: platformId,
-  shortName: may(z.string().max(128)),
-  isBonus: may(flag),
-  excludeFromFinalGradeCalculation: may(flag),
-  description: may(description),
+  shortName: optional(z.string().max(128)),
+  isBonus: optional(flag),
+  excludeFromFinalGradeCalculation: optional(flag),
+  description: optional(description),
 };
 
 // The score's denominator is the "out of" value of a grade object. Its effect is not documented: it is passed on as given, for the
@@ -31,24 +31,27 @@ const common = {
 const created = {
   ...common,
   /** The dropbox folder to link to the grade object. */
-  folderId: may(platformId),
+  folderId: optional(platformId),
   name,
-  categoryId: may(platformId),
+  categoryId: optional(platformId),
 };
-const createdPoints = { maxPoints: may(positive), scoreDenominator: may(positive) };
-const createdScheme = { gradeSchemeId: may(platformId) };
+const createdPoints = { maxPoints: optional(positive), scoreDenominator: optional(positive) };
+const createdScheme = { gradeSchemeId: optional(platformId) };
 
 const changed = {
   ...common,
   gradeObjectId: platformId,
-  name: may(name),
-  categoryId: may(platformId.nullable()),
+  name: optional(name),
+  categoryId: optional(platformId.nullable()),
 };
-const changedPoints = { maxPoints: may(positive.nullable()), scoreDenominator: may(positive.nullable()) };
-const changedScheme = { gradeSchemeId: may(platformId.nullable()) };
+const changedPoints = {
+  maxPoints: optional(positive.nullable()),
+  scoreDenominator: optional(positive.nullable()),
+};
+const changedScheme = { gradeSchemeId: optional(platformId.nullable()) };
 
 /** Only a numeric grade can exceed its points; only a selectbox must have a scheme. */
-const numeric = { type: z.literal('numeric'), canExceedMaxPoints: may(flag) };
+const numeric = { type: z.literal('numeric'), canExceedMaxPoints: optional(flag) };
 const passFail = { type: z.literal('pass-fail') };
 const selectbox = { type: z.literal('selectbox') };
 const text = { type: z.literal('text') };
@@ -58,7 +61,7 @@ const oneOfTypes = {
     code === 'invalid_union' ? 'must be numeric, pass-fail, selectbox or text' : 'must be an object',
 };
 
-const as =
+const toPlatformForm =
   <GradeType extends string>(gradeType: GradeType) =>
   <Data extends { type: string; orgUnitId: number; folderId?: number }>(given: Data) => {
     const { type: _, orgUnitId, folderId, ...settings } = given;
@@ -70,12 +73,14 @@ export const newGradeObject = z.discriminatedUnion(
   [
     z
       .strictObject({ ...created, ...numeric, ...createdPoints, ...createdScheme, maxPoints: positive })
-      .transform(as('Numeric')),
-    z.strictObject({ ...created, ...passFail, ...createdPoints, ...createdScheme }).transform(as('PassFail')),
+      .transform(toPlatformForm('Numeric')),
+    z
+      .strictObject({ ...created, ...passFail, ...createdPoints, ...createdScheme })
+      .transform(toPlatformForm('PassFail')),
     z
       .strictObject({ ...created, ...selectbox, ...createdPoints, gradeSchemeId: platformId })
-      .transform(as('SelectBox')),
-    z.strictObject({ ...created, ...text, ...createdScheme }).transform(as('Text')),
+      .transform(toPlatformForm('SelectBox')),
+    z.strictObject({ ...created, ...text, ...createdScheme }).transform(toPlatformForm('Text')),
   ],
   oneOfTypes,
 );
@@ -104,12 +109,12 @@ export const changedGradeObject = z.discriminatedUnion(
       ...numeric,
       ...changedPoints,
       ...changedScheme,
-      maxPoints: may(positive),
+      maxPoints: optional(positive),
     }).transform(changing('Numeric')),
     changesOf({ ...changed, ...passFail, ...changedPoints, ...changedScheme }).transform(
       changing('PassFail'),
     ),
-    changesOf({ ...changed, ...selectbox, ...changedPoints, gradeSchemeId: may(platformId) }).transform(
+    changesOf({ ...changed, ...selectbox, ...changedPoints, gradeSchemeId: optional(platformId) }).transform(
       changing('SelectBox'),
     ),
     changesOf({ ...changed, ...text, ...changedScheme }).transform(changing('Text')),

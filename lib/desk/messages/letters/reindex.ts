@@ -5,8 +5,8 @@ import { letterChange } from '../../../delivery/letters/letter-facts.ts';
 import { type IndexedParts, indexedIn, indexedNames } from '../../../delivery/letters/parts.ts';
 import { listed } from '../../../delivery/letters/read-records.ts';
 import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
-import { type Change, putRecords, writeRecord } from '../../../delivery/letters/write-record.ts';
-import { attribute, unlessRefused } from '../../../runtime/aws/dynamodb.ts';
+import { putRecords, type RecordUpdate, writeRecord } from '../../../delivery/letters/write-record.ts';
+import { attribute, undefinedIfConditionFails } from '../../../runtime/aws/dynamodb.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { integrationNamed } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
@@ -128,7 +128,7 @@ const fingerprintOf = (entry: Pick<DeskRecord, 'kind' | 'error' | 'replays'> & I
     .digest('base64url')
     .slice(0, 12);
 
-const changeOf = async (letter: Letter): Promise<Change> => {
+const changeOf = async (letter: Letter): Promise<RecordUpdate> => {
   const integration = await integrationNamed(letter.function);
   const resource =
     integration && resourceIn(integration, letter.body, { nowMs: Date.now(), ids: letter.failure?.ids });
@@ -145,7 +145,7 @@ export const listLetter = async (desk: DeskTable, letter: Letter): Promise<boole
 export const listImported = async (
   desk: DeskTable,
   letter: Letter,
-  condition: NonNullable<Change['condition']>,
+  condition: NonNullable<RecordUpdate['condition']>,
 ): Promise<boolean> => {
   const { facts, state } = await changeOf(letter);
   const writtenMs = Date.parse(letter.failure?.lastAt ?? '') || letter.sentMs;
@@ -164,5 +164,5 @@ const removed = async (
     ExpressionAttributeNames: { '#state': 'state', '#atMs': 'atMs' },
     ExpressionAttributeValues: { ':letter': attribute('letter'), ':atMs': attribute(atMs) },
   };
-  return (await unlessRefused(() => dynamodb.call('DeleteItem', input))) !== undefined;
+  return (await undefinedIfConditionFails(() => dynamodb.call('DeleteItem', input))) !== undefined;
 };

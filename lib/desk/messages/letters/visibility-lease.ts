@@ -30,7 +30,7 @@ const maxSeconds = 12 * 3_600;
 const longerBy = 1 / 5_000;
 
 /**
- * Renews short leases while the process lives, so that its death hides no letter for long. Those of very many letters are longer:
+ * Renews short leases while the process lives, so that its crash hides no letter for long. Those of very many letters are longer:
  * else their renewals would take all of the time, and then leases would end before their letters are reached.
  */
 export const createVisibilityLease = (

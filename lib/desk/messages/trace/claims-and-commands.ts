@@ -1,11 +1,11 @@
-import { type Item, isShortId, type Open, withDeath } from '../../../delivery/ledger/item.ts';
+import { type Item, isShortId, type Open, withCrash } from '../../../delivery/ledger/item.ts';
 import { createLedgerReader } from '../../../delivery/ledger/read.ts';
 import { decodeVersion } from '../../../message/version.ts';
 import { type AuditedCommand, type AuditLog, readAuditLog } from '../../../stage/audit-log.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { TraceEvent } from './event.ts';
 
-/** The message is not known while it is sent, and if its function died. */
+/** The message is not known while it is sent, and if its function crashed. */
 export type Claim = TraceEvent & { what: 'claimed'; outcome: LedgerOutcome };
 
 /** Of a change: it was done; its attempt may be in progress; it has no outcome. */
@@ -37,7 +37,7 @@ type LedgerChange = Pick<Open, 'version' | 'messageId' | 'begunMs'> & {
 const claimsIn = (item: Item, resource: string, nowMs: number): Claim[] => {
   const isRunning = item.lock !== undefined && item.busyUntilMs > nowMs;
   const lockedFields = isRunning ? (item.lock?.fields ?? []) : [];
-  const changes = Object.entries(withDeath(item).fields).flatMap(
+  const changes = Object.entries(withCrash(item).fields).flatMap(
     ([field, { done, open }]): LedgerChange[] => {
       const outcome = lockedFields.includes(field) ? 'sending' : 'open';
       return [

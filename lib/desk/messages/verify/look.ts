@@ -1,7 +1,7 @@
 import type { Integration, IntegrationContext } from '../../../delivery/handle/integration.ts';
 import { fieldsOf, placeInLedger } from '../../../delivery/handle/ledger-entry.ts';
 import { wasDone } from '../../../delivery/handle/verify-attempt.ts';
-import { type Item, withDeath } from '../../../delivery/ledger/item.ts';
+import { type Item, withCrash } from '../../../delivery/ledger/item.ts';
 import { type Unresolved, unresolvedOf } from '../../../delivery/ledger/judge.ts';
 import type { ReadResource } from '../../../delivery/ledger/read.ts';
 import { historyIn } from '../../../delivery/letters/history.ts';
@@ -57,7 +57,7 @@ export const lookAgain = async (
     const message = draftOf(doubt.body, integration, Date.now()).message(doubt.failure?.ids);
     const { resource, fields, version } = placeInLedger(integration, message);
     const read = await parts.readLedger?.(resource);
-    const item = read && withDeath(read);
+    const item = read && withCrash(read);
     const states = fields.flatMap((field) => item?.fields[field] ?? []);
     if (states.some(({ done }) => done && isSameMessage(done.version, version)))
       return { found: 'found', why: 'the ledger knows that it was done' };

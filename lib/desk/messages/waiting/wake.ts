@@ -1,5 +1,5 @@
 import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
-import { attribute, unlessRefused } from '../../../runtime/aws/dynamodb.ts';
+import { attribute, undefinedIfConditionFails } from '../../../runtime/aws/dynamodb.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { hideAll } from '../../../runtime/aws/sqs.ts';
 import type { Audit } from '../../../stage/audit.ts';
@@ -128,5 +128,5 @@ const markWoken = ({ dynamodb, table, nowMs }: DeskTable, records: DeskRecord[])
       ExpressionAttributeValues: { ':now': attribute(nowMs()), ':handle': attribute(handle) },
     };
     // A failure is ignored: the message is visible already.
-    await unlessRefused(() => dynamodb.call('UpdateItem', input)).catch(() => {});
+    await undefinedIfConditionFails(() => dynamodb.call('UpdateItem', input)).catch(() => {});
   });

@@ -5,9 +5,9 @@ import {
   bucketOf,
   type CrosswalkTable,
   createCrosswalkTable,
-  type Entry,
   type Filled,
   isAccepted,
+  type NameEntry,
   sameIds,
 } from '../../../crosswalk/table.ts';
 import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
@@ -16,10 +16,10 @@ import { unlessError } from '../../../runtime/aws/error.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Target } from '../../../stage/target.ts';
-import { type HeldNames, heldIn, heldKey } from '../held.ts';
+import { heldIn, heldKey, type RetainedNames } from '../held.ts';
 
 /** What one source says that a name stands for. */
-export type ShownName = Entry & {
+export type ShownName = NameEntry & {
   kind: CrosswalkKind;
   name: string;
   source: CrosswalkSource;
@@ -97,7 +97,7 @@ export const listMoved = async (target: Target): Promise<MovedCodes> => {
   };
 };
 
-export type Held = HeldNames['held'][number];
+export type Held = RetainedNames['held'][number];
 
 /** Names that stay as they were until a person has looked, as the last fill found them. */
 export const listHeld = async (target: Target): Promise<Held[]> =>

@@ -4,12 +4,18 @@ import { actorOf } from '../../../stage/actor.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import type { Target } from '../../../stage/target.ts';
 import { acceptedPrefix, newRunId } from '../record.ts';
-import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose-findings.ts';
+import {
+  type Choice,
+  chooseFindings,
+  decisionOn,
+  messagesOf,
+  type SelectedFindings,
+} from './choose-findings.ts';
 
 export type AcceptOptions = Choice & {
   reason: string;
   audit: Audit;
-  confirm(chosen: Chosen): Promise<boolean>;
+  confirm(chosen: SelectedFindings): Promise<boolean>;
 };
 
 /**
@@ -19,7 +25,7 @@ export type AcceptOptions = Choice & {
 export const acceptFindings = async (
   target: Target,
   { reason, audit, confirm, ...choice }: AcceptOptions,
-): Promise<Chosen | undefined> => {
+): Promise<SelectedFindings | undefined> => {
   const chosen = await chooseFindings(target, choice);
   if (!(await confirm(chosen)) || choice.signal.aborted) return undefined;
   const { run, findings } = chosen;

@@ -23,12 +23,12 @@ const documentOf = (comparison: Comparison): object => {
     ...facts,
     claims: claims(report).map(({ text }) => text),
     groups,
-    findings: findings.map(toldFinding),
+    findings: findings.map(findingJson),
     report,
   };
 };
 
-const toldFinding = ({ writtenMs, ...finding }: Finding): object => ({
+const findingJson = ({ writtenMs, ...finding }: Finding): object => ({
   ...finding,
   ...(writtenMs !== undefined && { writtenAt: new Date(writtenMs).toISOString() }),
 });

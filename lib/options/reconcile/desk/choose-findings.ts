@@ -4,7 +4,7 @@ import type { DecidedFindings, Finding } from '../record.ts';
 import { type FindingGroup, groupIdOf, groupsOf } from './groups.ts';
 import { readComparison } from './read.ts';
 
-export type Chosen = {
+export type SelectedFindings = {
   run: string;
   findings: Finding[];
   groups: FindingGroup[];
@@ -22,7 +22,10 @@ export type Choice = {
 };
 
 /** The findings of these groups and resources that are not accepted. @throws UsageError, RefusedError if one matches none. */
-export const chooseFindings = async (target: Target, { run, of, signal }: Choice): Promise<Chosen> => {
+export const chooseFindings = async (
+  target: Target,
+  { run, of, signal }: Choice,
+): Promise<SelectedFindings> => {
   if (of.length === 0) throw new UsageError('Which findings? Name the id of a group, or a resource.');
   const { report, findings, omitted } = await readComparison(target, { run, of, limit: maxChosen, signal });
   if (omitted > 0)

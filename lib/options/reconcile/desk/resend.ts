@@ -17,13 +17,19 @@ import {
   resendResultKey,
   resendResultSchema,
 } from '../record.ts';
-import { type Choice, type Chosen, chooseFindings, decisionOn, messagesOf } from './choose-findings.ts';
+import {
+  type Choice,
+  chooseFindings,
+  decisionOn,
+  messagesOf,
+  type SelectedFindings,
+} from './choose-findings.ts';
 import { groupsOf } from './groups.ts';
 
 /** Findings whose message is a letter: its replay is the remedy. */
 export type WithLetter = { resource: string; letter: string };
 
-export type ResendPlan = Chosen & {
+export type ResendPlan = SelectedFindings & {
   /** These are not sent. */
   withLetter: WithLetter[];
 };

@@ -2,7 +2,7 @@ import type { Operator } from '../../../desk/verbs/operator.ts';
 import { countOf } from '../../../desk/views/format.ts';
 import { text } from '../../../desk/views/view.ts';
 import { acceptFindings } from './accept.ts';
-import type { Chosen } from './choose-findings.ts';
+import type { SelectedFindings } from './choose-findings.ts';
 import { type Resent, resendFindings } from './resend.ts';
 import { chosenView, resendPlanView } from './views/comparison.ts';
 import { resentNotes } from './views/reconcile.ts';
@@ -12,7 +12,7 @@ type Findings = { run?: string | undefined; of: readonly string[]; reason: strin
 export const accept = async (
   { target, audit, signal, show, ask }: Operator,
   given: Findings,
-): Promise<Chosen | undefined> => {
+): Promise<SelectedFindings | undefined> => {
   const accepted = await acceptFindings(target, {
     ...given,
     audit,

@@ -5,7 +5,7 @@ import { unlessError } from '../../../runtime/aws/error.ts';
 import { actorOf } from '../../../stage/actor.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
-import type { Verb } from '../../../stage/roles.ts';
+import type { CommandName } from '../../../stage/roles.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { UserField } from '../package/settings-file.ts';
 import {
@@ -53,7 +53,7 @@ type Accepting = {
   /** `all`: all that are open. */
   names: readonly string[] | 'all';
   reason?: string | undefined;
-  command: Verb;
+  command: CommandName;
   audit: Audit;
   signal: AbortSignal;
   confirm(chosen: PassedName[]): Promise<boolean>;

@@ -2,7 +2,7 @@ import type { Operator } from '../../../desk/verbs/operator.ts';
 import { countOf } from '../../../desk/views/format.ts';
 import { text } from '../../../desk/views/view.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
-import type { Verb } from '../../../stage/roles.ts';
+import type { CommandName } from '../../../stage/roles.ts';
 import { type Decided, type DecisionOptions, decideSnapshot } from './decide.ts';
 import { type EndedFeed, endFeed, planEnds } from './end.ts';
 import { acceptNames } from './passed.ts';
@@ -72,7 +72,7 @@ export const end = async (
 
 export const acceptUserNames = async (
   { target, audit, signal, show, ask }: Operator,
-  given: { names: readonly string[] | 'all'; reason?: string | undefined; command: Verb },
+  given: { names: readonly string[] | 'all'; reason?: string | undefined; command: CommandName },
 ): ReturnType<typeof acceptNames> => {
   const acceptedNames = await acceptNames(target, {
     ...given,

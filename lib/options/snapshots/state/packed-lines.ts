@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { collectGarbage } from '../../../runtime/files/tables/garbage.ts';
+import { keepTableMemoryLow } from '../../../runtime/files/tables/garbage.ts';
 
 export type Part = { bytes: number; lines: number };
 
@@ -30,7 +30,7 @@ export const createPackedLines = async (path: string, linesPerPart = 5_000) => {
     await writeLast();
     last = { packed, lines };
     [pieces, lines] = [[], 0];
-    collectGarbage();
+    keepTableMemoryLow();
   };
   const take = async (bytes: Buffer): Promise<void> => {
     let from = 0;

@@ -56,9 +56,10 @@ const claim = z.strictObject({
   until: z.iso.datetime(),
 });
 
-export type Claim = z.infer<typeof claim>;
+export type RefreshLease = z.infer<typeof claim>;
 
-export const claimIn = ({ text }: SecretVersion): Claim | undefined => claim.safeParse(fieldsIn(text)).data;
+export const claimIn = ({ text }: SecretVersion): RefreshLease | undefined =>
+  claim.safeParse(fieldsIn(text)).data;
 
 /** The version id of a claim: two runs would create the same id, and only one of them can. */
 export const claimVersion = ({ state, attempt }: { state: string; attempt: number }): string =>
@@ -70,5 +71,5 @@ const minuteMs = 60_000;
  * When tokens may be requested again after a claim that failed. Each claim is a version of the secret, and Secrets Manager
  * allows only about one version in 10 minutes for long.
  */
-export const nextAttemptMs = ({ at, until, attempt }: Claim): number =>
+export const nextAttemptMs = ({ at, until, attempt }: RefreshLease): number =>
   Math.max(Date.parse(until), Date.parse(at) + Math.min(14, 5 * (attempt + 1) - 1) * minuteMs);

@@ -5,12 +5,12 @@ import type { Observe } from '../../../runtime/telemetry/observe.ts';
 import type { Tokens } from '../token-request.ts';
 import type { SecretVersions } from '../versions.ts';
 import {
-  type Claim,
   claimIn,
   claimVersion,
   nextAttemptMs,
   type OAuthSecret,
   oauthSecretIn,
+  type RefreshLease,
   stateOf,
 } from './state.ts';
 
@@ -30,7 +30,7 @@ export const createTokenStore = ({ versions, observe, nowMs }: StoreOptions) => 
   /** The number of this attempt; undefined if another run has it, or it is too early. */
   const claim = async (
     name: string,
-    { secret, deadlineMs, last }: { secret: OAuthSecret; deadlineMs: number; last: Claim | undefined },
+    { secret, deadlineMs, last }: { secret: OAuthSecret; deadlineMs: number; last: RefreshLease | undefined },
   ): Promise<number | undefined> => {
     const state = stateOf(secret);
     let before = last?.state === state ? last : undefined;
@@ -39,7 +39,7 @@ export const createTokenStore = ({ versions, observe, nowMs }: StoreOptions) => 
       if (before && nowMs() < nextAttemptMs(before)) return undefined;
       const at = new Date(nowMs()).toISOString();
       const until = new Date(deadlineMs).toISOString();
-      const mine: Claim = { type: 'claim', state, attempt, run: randomUUID(), at, until };
+      const mine: RefreshLease = { type: 'claim', state, attempt, run: randomUUID(), at, until };
       const version = claimVersion(mine);
       if (await versions.stage(name, { version, text: JSON.stringify(mine) }))
         return (await isStill(name, state)) ? attempt : undefined;

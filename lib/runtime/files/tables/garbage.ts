@@ -1,7 +1,7 @@
 import { keepMemoryBelow } from '../memory-limit.ts';
 
 /** Beside the 60 MB of a container that has just started. */
-const garbageMb = 96;
+const memoryAllowanceMb = 96;
 
 /** Called for each piece of a large file. */
-export const collectGarbage = (): void => keepMemoryBelow(garbageMb);
+export const keepTableMemoryLow = (): void => keepMemoryBelow(memoryAllowanceMb);

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { delimiterSaidIn } from './delimiter.ts';
 import { quotedName, quotedText } from './engine.ts';
-import { collectGarbage } from './garbage.ts';
+import { keepTableMemoryLow } from './garbage.ts';
 import { UnusableFile } from './unusable-file.ts';
 
 /** A row that cannot be read by its columns. `line` is where it begins, counted from 1. `row` is the same for the same bytes. */
@@ -78,7 +78,7 @@ export const readTable = async (
         `${file} has more than ${maxDamaged} rows with too few or too many cells. Export it again`,
       );
     if (written.length > 0) await out.write(written);
-    collectGarbage();
+    keepTableMemoryLow();
   }
   if (table === undefined)
     throw new UnusableFile(`${file} is empty. It must have at least a header: export it again`);

@@ -150,9 +150,9 @@ const servicesWith = ({
   const nothing = () => {};
   return servicesForTests({
     platform: {
-      pace: {
+      rateLimiter: {
         ...unpaced,
-        ask: (priority, untilMs, settle) => {
+        requestSlot: (priority, untilMs, settle) => {
           void turn(priority, { untilMs }).then(settle);
           return nothing;
         },
@@ -577,7 +577,7 @@ test('a message for whose change the ledger has no room is a letter that says so
     replays: 0,
     sinceMs: nowMs - hour,
     begunMs: nowMs - hour,
-    deaths: 0,
+    crashes: 0,
     acceptedMs: 0,
     refusal: 'r'.repeat(600),
     isNonRepeatable: true,
@@ -668,7 +668,7 @@ describe('what becomes of a message in one attempt', () => {
       {
         services: { ...servicesWith({}), ledger: undefined, ...services },
         deadlineMs: nowMs + leftMs,
-        turnsUntilMs: nowMs + 9 * second,
+        slotsUntilMs: nowMs + 9 * second,
         isolated: false,
         timeLimit: () => signal,
       },
@@ -732,9 +732,9 @@ describe('what becomes of a message in one attempt', () => {
   );
 
   test('is not that it has waited where its turn comes at once, however busy its container is', async () => {
-    const ask: typeof unpaced.ask = (priority, untilMs, settle) => {
+    const ask: typeof unpaced.requestSlot = (priority, untilMs, settle) => {
       nowMs += second;
-      return unpaced.ask(priority, untilMs, settle);
+      return unpaced.requestSlot(priority, untilMs, settle);
     };
     const { platform } = servicesWith({});
     const services = { platform: { ...platform, pace: { ...unpaced, ask } } };

@@ -1,7 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { Settlement } from '../../../../lib/delivery/handle/attempt.ts';
+import type { RecordResult } from '../../../../lib/delivery/handle/attempt.ts';
 import { deskNoteOf } from '../../../../lib/delivery/handle/desk-note.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import { safe } from '../../../../lib/message/safe-text.ts';
@@ -25,7 +25,7 @@ const integration: Integration<{ userId: number }> = {
   run: async () => {},
 };
 
-type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
+type Settled = Exclude<RecordResult, { outcome: 'isolate' }>;
 const about = { eventId: 'e-1', calls: [], turnMs: 0 };
 
 const noteOf = (

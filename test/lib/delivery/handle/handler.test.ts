@@ -13,7 +13,7 @@ import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
 import type { Integration, IntegrationContext } from '../../../../lib/delivery/handle/integration.ts';
 import { createQueues, type Delay, type Queues } from '../../../../lib/delivery/handle/queues.ts';
 import { createServices, type Services } from '../../../../lib/delivery/handle/services.ts';
-import type { Entry } from '../../../../lib/delivery/ledger/judge.ts';
+import type { LedgerMessage } from '../../../../lib/delivery/ledger/judge.ts';
 import type { Ledger, Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
 import { type DeadLetter, letterOf } from '../../../../lib/delivery/letters/dead-letter.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
@@ -24,7 +24,7 @@ import type { Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged, type Operation } from '../../../../lib/platform/client/operation.ts';
 import { parseRefusal } from '../../../../lib/platform/client/parse-refusal.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
-import type { Pace } from '../../../../lib/platform/pace/pace.ts';
+import type { RateLimiter } from '../../../../lib/platform/pace/pace.ts';
 import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
 import { messageSettings } from '../../../../lib/runtime/aws/settings.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
@@ -237,12 +237,12 @@ describe('a batch', () => {
   test('ends with those on which the function has died most often, and among them with the longest', async () => {
     const died: Record<string, number> = { often: 2, once: 1, 'once, and long': 1, 'has no text': 1 };
     const story: string[] = [];
-    const isReceipt = ({ resource }: Pick<Entry, 'resource'>) => resource.startsWith('receipt/');
+    const isReceipt = ({ resource }: Pick<LedgerMessage, 'resource'>) => resource.startsWith('receipt/');
     const ledger: Ledger = {
       lateEffectMs: 0,
       take: async (entry, { isolated }) => {
         const deaths = died[entry.messageId] ?? 0;
-        if (isReceipt(entry) && deaths > 0 && !isolated) return { kind: 'isolate', deaths };
+        if (isReceipt(entry) && deaths > 0 && !isolated) return { kind: 'isolate', crashes: deaths };
         if (isReceipt(entry)) story.push(`${entry.messageId} begins`);
         return { kind: 'send', fields: [], entry } as unknown as Verdict;
       },
@@ -506,7 +506,7 @@ describe('the line of a message', () => {
         write: async () => void heard.push('written'),
       },
     });
-    const ask: Pace['ask'] = (priority, _untilMs, settle) => {
+    const ask: RateLimiter['requestSlot'] = (priority, _untilMs, settle) => {
       const go = () => settle({ slot: freeTurn });
       if (priority !== 'bulk') go();
       else

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import {
   digestsOf,
-  entryOf,
+  ledgerMessageOf,
   placeInLedger,
   resourceIn,
 } from '../../../../lib/delivery/handle/ledger-entry.ts';
@@ -45,7 +45,7 @@ describe('what the ledger is asked about a message', () => {
   };
 
   test('is the whole resource, without digests, where its integration declares no more', async () => {
-    expect(await entryOf({ integration, message, record, delivery }, digest)).toEqual({
+    expect(await ledgerMessageOf({ integration, message, record, delivery }, digest)).toEqual({
       ...common,
       decidedMs: undefined,
       digests: {},
@@ -57,7 +57,7 @@ describe('what the ledger is asked about a message', () => {
     const decided = { ...record, messageAttributes: { kind: text('uncertain'), replays: text('3') } };
     const effect = { wanted: ({ userId }: Data) => ({ grade: `${userId}`, comments: 'unknown' }) };
     const given = { integration: { ...integration, effect }, message, delivery };
-    expect(await entryOf({ ...given, record: decided as unknown as SQSRecord }, digest)).toEqual({
+    expect(await ledgerMessageOf({ ...given, record: decided as unknown as SQSRecord }, digest)).toEqual({
       ...common,
       decidedMs: nowMs - 2,
       digests: { grade: 'thing/301 grade 301' },

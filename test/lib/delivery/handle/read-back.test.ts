@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { unlessSeen } from '../../../../lib/delivery/handle/read-back.ts';
+import { confirmByReadBack } from '../../../../lib/delivery/handle/read-back.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { safe } from '../../../../lib/message/safe-text.ts';
 
@@ -8,7 +8,7 @@ const refused = new MessageFailure('rejected', safe`No`);
 
 describe('a call whose answer does not confirm success', () => {
   const outcomeOf = (look: () => Promise<boolean>, error: Error = unclear) =>
-    unlessSeen(Promise.reject(error), look).then(
+    confirmByReadBack(Promise.reject(error), look).then(
       () => 'done',
       (thrown: unknown) => thrown,
     );
@@ -43,7 +43,7 @@ describe('a call whose answer does not confirm success', () => {
 
   test('is not looked up if it succeeded, or was refused', async () => {
     const look = () => Promise.reject(new Error('looked'));
-    expect(await unlessSeen(Promise.resolve('it'), look)).toBeUndefined();
+    expect(await confirmByReadBack(Promise.resolve('it'), look)).toBeUndefined();
     expect(await outcomeOf(look, refused)).toBe(refused);
   });
 });

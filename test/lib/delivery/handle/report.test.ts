@@ -1,13 +1,13 @@
 import type { SQSRecord } from 'aws-lambda';
 import { expect, test } from 'vitest';
-import type { Settlement } from '../../../../lib/delivery/handle/attempt.ts';
+import type { RecordResult } from '../../../../lib/delivery/handle/attempt.ts';
 import { report } from '../../../../lib/delivery/handle/report.ts';
 import type { Failure } from '../../../../lib/message/failure.ts';
 import { ownText, safe } from '../../../../lib/message/safe-text.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
 import { servicesForTests } from './services-for-tests.ts';
 
-type Settled = Exclude<Settlement, { outcome: 'isolate' }>;
+type Settled = Exclude<RecordResult, { outcome: 'isolate' }>;
 
 const nowMs = Date.UTC(2026, 2, 1, 12);
 const record = { messageId: 'm', body: '{"id":"event-1"}' } as SQSRecord;

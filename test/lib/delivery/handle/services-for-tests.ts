@@ -31,7 +31,7 @@ export const servicesForTests = ({
     for: () => {
       throw new Error('the platform was not to be called');
     },
-    pace: unpaced,
+    rateLimiter: unpaced,
     close: async () => undefined,
     ...platform,
   },

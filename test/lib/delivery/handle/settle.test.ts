@@ -72,7 +72,7 @@ const settled = (
   const invocation: Invocation = {
     services,
     deadlineMs: nowMs + minute,
-    turnsUntilMs: nowMs,
+    slotsUntilMs: nowMs,
     isolated,
     timeLimit: () => new AbortController().signal,
   };
@@ -178,7 +178,7 @@ describe('what may have killed the function', () => {
       {
         take: async ({ resource }) => {
           story.push(`takes ${resource}`);
-          return { kind: 'isolate', deaths: 2 };
+          return { kind: 'isolate', crashes: 2 };
         },
       },
     );
@@ -197,7 +197,7 @@ describe('what may have killed the function', () => {
   });
 
   test('is left for later if the ledger says so of its resource, and nothing is told of it', async () => {
-    const ledger = ledgerWith({}, { take: async () => ({ kind: 'isolate', deaths: 1 }) });
+    const ledger = ledgerWith({}, { take: async () => ({ kind: 'isolate', crashes: 1 }) });
     expect(await settled({}, { ledger })).toEqual({
       outcome: 'isolate',
       deaths: 1,

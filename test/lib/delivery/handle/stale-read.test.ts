@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { Shown } from '../../../../lib/delivery/handle/integration.ts';
+import type { PlatformState } from '../../../../lib/delivery/handle/integration.ts';
 import { mustBeCurrent, StaleReadError } from '../../../../lib/delivery/handle/stale-read.ts';
 import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
 import type { Done, Field } from '../../../../lib/delivery/ledger/item.ts';
-import type { Entry } from '../../../../lib/delivery/ledger/judge.ts';
-import type { Taken } from '../../../../lib/delivery/ledger/ledger.ts';
+import type { LedgerMessage } from '../../../../lib/delivery/ledger/judge.ts';
+import type { LockedResource } from '../../../../lib/delivery/ledger/ledger.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;
@@ -33,10 +33,10 @@ const judge = async (
   const comment = isOpen ? {} : done('comments', 'new', more);
   const sent = {
     fields: taken,
-    entry: { resource, decidedMs } as Entry,
+    entry: { resource, decidedMs } as LedgerMessage,
     item: { fields: { comments: comment, grade: done('grade', '7') } },
-  } as unknown as Taken;
-  const shown: Shown = { fields: { comments, grade: '5' }, changedMs };
+  } as unknown as LockedResource;
+  const shown: PlatformState = { fields: { comments, grade: '5' }, changedMs };
   const read = {
     taken: sent,
     clockOffsetMs,

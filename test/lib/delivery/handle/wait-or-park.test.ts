@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Deferral } from '../../../../lib/delivery/handle/reasons.ts';
+import type { WaitReason } from '../../../../lib/delivery/handle/reasons.ts';
 import type { Delivery } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import {
   afterUnwrittenLetter,
@@ -39,7 +39,7 @@ const failureWith = (kind: FailureKind, retryAfterSeconds?: number) => ({
 type Failed = Omit<Extract<Decision, { kind: 'fail' }>, 'kind'>;
 const afterFailure = (failed: Failed, ...given: [Delivery, typeof limits]) =>
   waitOrPark({ kind: 'fail', ...failed }, ...given);
-type Turn = { why: Deferral; seconds: number };
+type Turn = { why: WaitReason; seconds: number };
 const waitForTurn = (turn: Turn, ...given: [Delivery, typeof limits]) =>
   waitOrPark({ kind: 'wait', ...turn }, ...given);
 
@@ -177,7 +177,7 @@ describe('a message whose turn has not come', () => {
   });
 
   test('as a letter says what to do', () => {
-    const remedyOf = (why: Deferral) => {
+    const remedyOf = (why: WaitReason) => {
       const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(21, day), limits);
       return fate.outcome === 'parked' ? fate.failure.remedy : undefined;
     };
@@ -210,7 +210,7 @@ describe('where so many messages wait that their queue may soon hand out nothing
     failure: failureWith(kind, 61),
     ...more,
   });
-  const turn = (why: Deferral): Decision => ({ kind: 'wait', why, seconds: 3_420 });
+  const turn = (why: WaitReason): Decision => ({ kind: 'wait', why, seconds: 3_420 });
   test.each<[string, Decision, number, string]>([
     ['a failure that would wait longer than a minute', failed('throttled'), 1, 'parked throttled'],
     ['an unknown id', { kind: 'fail', failure: failureWith('unknown-id') }, 4, 'parked unknown-id'],

@@ -7,12 +7,12 @@ import {
   type Lock,
   type Open,
   shortId,
-  withDeath,
+  withCrash,
 } from '../../../../lib/delivery/ledger/item.ts';
 import {
-  type Entry,
   type Judgement,
   judge,
+  type LedgerMessage,
   type RowName,
   rowFor,
   rows,
@@ -43,7 +43,7 @@ const open = (minute: number, more: Partial<Open> = {}): Open => ({
   replays: 0,
   sinceMs: nowMs - 600 * second,
   begunMs: nowMs - 600 * second,
-  deaths: 0,
+  crashes: 0,
   acceptedMs: 0,
   isNonRepeatable: false,
   isParked: false,
@@ -63,7 +63,7 @@ const lockOf = (minute: number, more: Partial<Lock> = {}): Lock => ({
   fields: ['whole'],
   ...more,
 });
-const entryOf = (minute: number, more: Partial<Entry> = {}): Entry => ({
+const entryOf = (minute: number, more: Partial<LedgerMessage> = {}): LedgerMessage => ({
   resource: 'try-out/1',
   fields: ['whole'],
   version: at(minute),
@@ -89,7 +89,7 @@ const free: RowName = 'nothing is in its way';
 const grace = { busyUntilMs: nowMs + 60 * second, busyField: 'whole' };
 
 /** What is known of the resource, what is special about message 2, and the word for what becomes of it. */
-type Example = [what: string, item: Item, message: Partial<Entry>, expected: string];
+type Example = [what: string, item: Item, message: Partial<LedgerMessage>, expected: string];
 
 /** Each row of the judge's table with examples, at its borders. */
 const examples: Record<RowName, Example[]> = {
@@ -124,10 +124,10 @@ const examples: Record<RowName, Example[]> = {
   'a newer change has no outcome': [
     ['a newer one is open', itemWith({ open: open(3) }), {}, 'newer 1800'],
     ['it is a letter', itemWith({ open: open(3, { isParked: true }) }), {}, 'newer 1800'],
-    ['its function died', withDeath(itemWith({}, { lock: lockOf(3) })), {}, 'newer 1800'],
+    ['its function died', withCrash(itemWith({}, { lock: lockOf(3) })), {}, 'newer 1800'],
     [
       'its function died, and what was done was done before both',
-      withDeath(
+      withCrash(
         itemWith(
           { done: done(1), open: open(2) },
           {
@@ -141,7 +141,7 @@ const examples: Record<RowName, Example[]> = {
     ],
     [
       'of the same time, its function died',
-      withDeath(itemWith({}, { lock: { ...lockOf(3), version: shortVersion(at(2, '1')) } })),
+      withCrash(itemWith({}, { lock: { ...lockOf(3), version: shortVersion(at(2, '1')) } })),
       {},
       'newer 1800',
     ],
@@ -166,7 +166,7 @@ const examples: Record<RowName, Example[]> = {
   ],
   'another SQS message of its event has no outcome': [
     ['one is open', itemWith({ open: open(2) }), copy, 'copy 1800'],
-    ['its function died', withDeath(itemWith({}, { lock: lockOf(2) })), copy, 'copy 1800'],
+    ['its function died', withCrash(itemWith({}, { lock: lockOf(2) })), copy, 'copy 1800'],
     ['a replay is open', itemWith({ open: open(2, replay) }), {}, 'copy 1800'],
   ],
   'it is older than the memory, and nothing is known': [
@@ -205,24 +205,24 @@ const examples: Record<RowName, Example[]> = {
     ],
   ],
   'the function died on it too often': [
-    ['three times', itemWith({ open: open(2, { deaths: 3 }) }), {}, 'crashed'],
+    ['three times', itemWith({ open: open(2, { crashes: 3 }) }), {}, 'crashed'],
     [
       'the third time just now',
-      withDeath(itemWith({ open: open(2, { deaths: 2 }) }, { lock: lockOf(2) })),
+      withCrash(itemWith({ open: open(2, { crashes: 2 }) }, { lock: lockOf(2) })),
       {},
       'crashed',
     ],
     [
       'another SQS message of it, which is a letter',
-      itemWith({ open: open(2, { deaths: 3, isParked: true }) }),
+      itemWith({ open: open(2, { crashes: 3, isParked: true }) }),
       copy,
       'crashed',
     ],
-    ['its replay', itemWith({ open: open(2, { ...replay, deaths: 3 }) }), replay, 'crashed'],
+    ['its replay', itemWith({ open: open(2, { ...replay, crashes: 3 }) }), replay, 'crashed'],
   ],
   'the function died on it': [
-    ['once', withDeath(itemWith({}, { lock: lockOf(2) })), {}, 'isolate 1'],
-    ['twice', itemWith({ open: open(2, { deaths: 2 }) }), {}, 'isolate 2'],
+    ['once', withCrash(itemWith({}, { lock: lockOf(2) })), {}, 'isolate 1'],
+    ['twice', itemWith({ open: open(2, { crashes: 2 }) }), {}, 'isolate 2'],
   ],
   'an attempt of it has no outcome, and it must not be sent twice': [
     [
@@ -290,7 +290,7 @@ const examples: Record<RowName, Example[]> = {
       'send',
     ],
     ['it is a letter, and comes again', itemWith({ open: open(2, { isParked: true }) }), copy, 'send'],
-    ['its replay is a new life', itemWith({ open: open(2, { deaths: 3 }) }), replay, 'send'],
+    ['its replay is a new life', itemWith({ open: open(2, { crashes: 3 }) }), replay, 'send'],
     [
       'a person has put it over a newer letter',
       itemWith({ open: open(3, { isParked: true }) }),
@@ -316,7 +316,7 @@ const examples: Record<RowName, Example[]> = {
 /** What becomes of it, in a word. */
 const wordFor = (judgement: Judgement): string => {
   if (judgement.kind === 'wait') return `${judgement.why} ${judgement.seconds}`;
-  if (judgement.kind === 'isolate') return `isolate ${judgement.deaths}`;
+  if (judgement.kind === 'isolate') return `isolate ${judgement.crashes}`;
   if (judgement.kind === 'duplicate') return judgement.of ? `duplicate of ${judgement.of}` : 'duplicate';
   if (judgement.kind !== 'send' || !judgement.unresolved) return judgement.kind;
   return judgement.unresolved.decided ? 'look for it, decided' : 'look for it';
@@ -331,30 +331,30 @@ describe.each(Object.keys(rows) as RowName[])('%s', (row) => {
 
 describe('a message on which the function died', () => {
   test('goes on alone', () => {
-    const item = itemWith({ open: open(2, { deaths: 2 }) });
+    const item = itemWith({ open: open(2, { crashes: 2 }) });
     expect(judge({ item, entry: entryOf(2), nowMs, isolated: true })).toMatchObject({ kind: 'send' });
   });
 
   test('is open in the fields that it gave, and in no other', () => {
     const fields = { grade: { done: done(1) }, comments: { done: done(1) } };
-    const died = withDeath(itemWith({}, { fields, lock: lockOf(2, { fields: ['grade'] }) }));
+    const died = withCrash(itemWith({}, { fields, lock: lockOf(2, { fields: ['grade'] }) }));
     expect(died.fields.comments).toEqual({ done: done(1) });
-    expect(died.fields.grade).toMatchObject({ done: done(1), open: { deaths: 1 } });
+    expect(died.fields.grade).toMatchObject({ done: done(1), open: { crashes: 1 } });
   });
 
   test.each([
     ['done before', { done: done(2) }],
     ['superseded before', { done: done(3) }],
   ])('is not open if it was %s: its function died before it gave the lock back', (_, whole) => {
-    expect(withDeath(itemWith(whole, { lock: lockOf(2) })).fields.whole).toEqual(whole);
+    expect(withCrash(itemWith(whole, { lock: lockOf(2) })).fields.whole).toEqual(whole);
   });
 
   test('keeps what is known of its earlier attempts', () => {
-    const before = open(2, { acceptedMs: 7, refusal: '{}', isNonRepeatable: true, deaths: 1 });
-    expect(withDeath(itemWith({ open: before }, { lock: lockOf(2) })).fields.whole?.open).toEqual({
+    const before = open(2, { acceptedMs: 7, refusal: '{}', isNonRepeatable: true, crashes: 1 });
+    expect(withCrash(itemWith({ open: before }, { lock: lockOf(2) })).fields.whole?.open).toEqual({
       ...before,
       messageId: shortId('sqs 2'),
-      deaths: 2,
+      crashes: 2,
     });
   });
 });

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { rememberedMessages } from '../../../../lib/delivery/ledger/item.ts';
-import type { Entry } from '../../../../lib/delivery/ledger/judge.ts';
+import type { LedgerMessage } from '../../../../lib/delivery/ledger/judge.ts';
 import {
   type AttemptEnding,
   createLedger,
   type Ledger,
-  type Taken,
+  type LockedResource,
   type Verdict,
 } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
@@ -60,7 +60,7 @@ const container = (dynamodb = client): Ledger =>
   });
 
 /** Message N of the SIS, which happened in minute N. */
-const message = (minute: number, more: Partial<Entry> & { id?: string } = {}): Entry => {
+const message = (minute: number, more: Partial<LedgerMessage> & { id?: string } = {}): LedgerMessage => {
   const { id = `${minute}`, ...entry } = more;
   const time = new Date(start - day + minute * 60 * second).toISOString();
   return {
@@ -76,27 +76,27 @@ const message = (minute: number, more: Partial<Entry> & { id?: string } = {}): E
     ...entry,
   };
 };
-const nonRepeatable = (more: Partial<Entry> = {}): Entry =>
+const nonRepeatable = (more: Partial<LedgerMessage> = {}): LedgerMessage =>
   message(1, { repeatable: false, version: '%2Fsis/1', ...more });
 const copy = { messageId: 'sqs copy' };
 
-const take = (ledger: Ledger, entry: Entry, isolated = false): Promise<Verdict> =>
+const take = (ledger: Ledger, entry: LedgerMessage, isolated = false): Promise<Verdict> =>
   ledger.take(entry, { lockMs, isolated });
 /** What is to be done, in a word. What was taken is given back. */
-const word = async (ledger: Ledger, entry: Entry, isolated = false): Promise<string> => {
+const word = async (ledger: Ledger, entry: LedgerMessage, isolated = false): Promise<string> => {
   const verdict = await take(ledger, entry, isolated);
   if (verdict.kind === 'wait') return `${verdict.why} ${verdict.seconds}`;
   if (verdict.kind !== 'send') return verdict.kind;
   await ledger.settle(verdict, { ending: 'undone' });
   return verdict.unresolved ? 'look' : 'send';
 };
-const taken = async (...given: Parameters<typeof take>): Promise<Taken> => {
+const taken = async (...given: Parameters<typeof take>): Promise<LockedResource> => {
   const verdict = await take(...given);
   if (verdict.kind !== 'send') throw new Error(`it was to be sent: ${verdict.kind}`);
   return verdict;
 };
 /** An attempt that comes to this end; without one, its container dies. */
-const attempt = async (entry: Entry, ending?: AttemptEnding, refusal?: string): Promise<void> => {
+const attempt = async (entry: LedgerMessage, ending?: AttemptEnding, refusal?: string): Promise<void> => {
   const ledger = container();
   const sent = await taken(ledger, entry, true);
   if (ending) expect(await ledger.settle(sent, { ending, refusal })).toBe(true);
@@ -181,11 +181,11 @@ describe('a message that may be sent twice without harm', () => {
     expect(await word(container(), message(3))).toBe('send');
   });
 
-  test('is a letter after three deaths, which nobody waits for; its replay is a new life', async () => {
-    for (let deaths = 1; deaths <= 3; deaths += 1) {
+  test('is a letter after three crashes, which nobody waits for; its replay is a new life', async () => {
+    for (let crashes = 1; crashes <= 3; crashes += 1) {
       await attempt(message(1));
       pass(lockMs);
-      expect(await word(container(), message(1))).toBe(deaths < 3 ? 'isolate' : 'crashed');
+      expect(await word(container(), message(1))).toBe(crashes < 3 ? 'isolate' : 'crashed');
     }
     expect(await word(container(), message(1, copy))).toBe('crashed');
     const replay = message(1, { messageId: 'sqs replay', replays: 1 });

@@ -5,10 +5,10 @@ import * as gradeObjectCreate from '../../../../functions/grade-object-create.ts
 import * as gradeObjectUpdate from '../../../../functions/grade-object-update.ts';
 import * as gradePush from '../../../../functions/grade-push.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
-import { entryOf } from '../../../../lib/delivery/handle/ledger-entry.ts';
+import { ledgerMessageOf } from '../../../../lib/delivery/handle/ledger-entry.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
-import type { Entry } from '../../../../lib/delivery/ledger/judge.ts';
+import type { LedgerMessage } from '../../../../lib/delivery/ledger/judge.ts';
 import { type AttemptEnding, createLedger, type Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerReader } from '../../../../lib/delivery/ledger/read.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
@@ -61,14 +61,14 @@ const entryFor = async <Data>(
   integration: Integration<Data>,
   data: object,
   given: MessageFields,
-): Promise<Entry> => {
+): Promise<LedgerMessage> => {
   const told = given.replay ? { replays: '1', kind: 'uncertain' } : {};
   const messageAttributes = Object.fromEntries(
     Object.entries(told).map(([name, stringValue]) => [name, { dataType: 'String', stringValue }]),
   );
   const record = { messageId: randomUUID(), attributes: {}, messageAttributes } as unknown as SQSRecord;
   const message = messageOf(integration, data, given);
-  return entryOf({ integration, message, record, delivery: deliveryOf(record, nowMs) }, undefined);
+  return ledgerMessageOf({ integration, message, record, delivery: deliveryOf(record, nowMs) }, undefined);
 };
 
 const create = (given: MessageFields) =>
@@ -76,7 +76,11 @@ const create = (given: MessageFields) =>
 const update = (gradeObjectId: number, given: MessageFields) =>
   entryFor(gradeObjectUpdate.integration, { orgUnitId, gradeObjectId, type: 'numeric', name: 'HW' }, given);
 
-const attempt = async (entry: Entry, ending: AttemptEnding = 'done', refusal?: string): Promise<Verdict> => {
+const attempt = async (
+  entry: LedgerMessage,
+  ending: AttemptEnding = 'done',
+  refusal?: string,
+): Promise<Verdict> => {
   const ledger = container();
   const verdict = await ledger.take(entry, { lockMs: 110_000, isolated: true });
   if (verdict.kind === 'send')
@@ -102,7 +106,7 @@ const creation = (at: number, { open, begunMs, refusal }: Creation = {}): [strin
     refusal,
     sinceMs: ms,
     replays: 0,
-    deaths: 0,
+    crashes: 0,
     acceptedMs: 0,
     isNonRepeatable: true,
     isParked: true,

@@ -5,7 +5,7 @@ import * as enrollmentCreate from '../../../../functions/enrollment-create.ts';
 import * as enrollmentRemove from '../../../../functions/enrollment-remove.ts';
 import * as gradePush from '../../../../functions/grade-push.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
-import { entryOf } from '../../../../lib/delivery/handle/ledger-entry.ts';
+import { ledgerMessageOf } from '../../../../lib/delivery/handle/ledger-entry.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
 import { rememberedMessages } from '../../../../lib/delivery/ledger/item.ts';
@@ -77,7 +77,7 @@ const bytesAfter = async <Data>(...messages: TestMessage<Data>[]): Promise<numbe
     const message = parseMessage(body, integration, nowMs);
     const record = { messageId: randomUUID(), attributes: {}, messageAttributes: {} } as unknown as SQSRecord;
     const received = { integration, message, record, delivery: deliveryOf(record, nowMs) };
-    const entry = await entryOf(received, digests ? async (parts) => by(parts) : undigested);
+    const entry = await ledgerMessageOf(received, digests ? async (parts) => by(parts) : undigested);
     const taken = await ledger.take(entry, { lockMs: 112_000, isolated: false });
     if (taken.kind !== 'send') throw new Error(`The message is not sent: ${taken.kind}`);
     most = Math.max(most, await bytesIn(entry.resource));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
 import { createLedgerReader } from '../../../../lib/delivery/ledger/read.ts';
-import { createLedgerTable, type Taking } from '../../../../lib/delivery/ledger/table.ts';
+import { createLedgerTable, type LockRequest } from '../../../../lib/delivery/ledger/table.ts';
 import { createTableModel } from '../../../history/table.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
 import { runs } from '../../../seed.ts';
@@ -24,7 +24,7 @@ beforeEach(() => {
   resource = `try-out/${resources}`;
 });
 
-const takingOf = (id: string, more: Partial<Taking> = {}): Taking => ({
+const takingOf = (id: string, more: Partial<LockRequest> = {}): LockRequest => ({
   lock: { id: id.padStart(6, '0'), holder: 'abcd', replays: 0, version: 'v', fields: ['whole'] },
   untilMs: nowMs + 120_000,
   ...more,
@@ -42,7 +42,7 @@ const open = (more: object = {}) => ({
   replays: 0,
   sinceMs: start,
   begunMs: start,
-  deaths: 0,
+  crashes: 0,
   acceptedMs: 0,
   refusal: undefined,
   isNonRepeatable: false,
@@ -103,7 +103,7 @@ describe('an item', () => {
       open: open({
         replays: 2,
         sinceMs: start - 1,
-        deaths: 2,
+        crashes: 2,
         acceptedMs: start,
         refusal: '{"status":500}',
         isNonRepeatable: true,

@@ -9,7 +9,7 @@ import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import type { Operation } from '../../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
 import type { Answered } from '../../../../lib/platform/pace/answered.ts';
-import type { Pace, SlotResult } from '../../../../lib/platform/pace/pace.ts';
+import type { RateLimiter, SlotResult } from '../../../../lib/platform/pace/pace.ts';
 import { anyCharacter } from '../../../any-character.ts';
 import { freeTurn, unpaced } from '../pace/unpaced.ts';
 import {
@@ -44,14 +44,14 @@ describe('the pace', () => {
   const paceWith = (turns = Number.POSITIVE_INFINITY) => {
     const asked: string[] = [];
     const told: Answered[] = [];
-    const pace: Pace = {
+    const pace: RateLimiter = {
       ...unpaced,
-      ask: (priority, _, settle) => {
+      requestSlot: (priority, _, settle) => {
         asked.push(priority);
         settle(asked.length > turns ? { slot: undefined, seconds: 42 } : { slot: freeTurn });
         return () => {};
       },
-      learn: (answer) => void told.push(answer),
+      recordAnswer: (answer) => void told.push(answer),
     };
     return { pace, asked, told };
   };
@@ -60,7 +60,7 @@ describe('the pace', () => {
   test('is asked before each call, by its class, and learns from each answer', async () => {
     const { url } = await answering(() => ({ body: '{"Id":1}', headers }));
     const { pace, asked, told } = paceWith();
-    const { client, platform } = clientAt(url, { pace });
+    const { client, platform } = clientAt(url, { rateLimiter: pace });
     await platform.call(operations.read, { path });
     const signal = new AbortController().signal;
     const bulk = client.for({ actor: undefined, signal, onCall: () => {}, priority: 'bulk' });
@@ -78,20 +78,22 @@ describe('the pace', () => {
   ])('learns of a refusal: %s', async (name, answer, retryAfterSeconds) => {
     const { url } = await answering(() => answer);
     const { pace, told } = paceWith();
-    await errorOf(clientAt(url, { pace }).platform.call(operations.repeatable, { path, json: {} }));
+    await errorOf(
+      clientAt(url, { rateLimiter: pace }).platform.call(operations.repeatable, { path, json: {} }),
+    );
     const status = name === '503' ? 503 : 429;
     expect(told).toMatchObject([{ status, ...(retryAfterSeconds && { retryAfterSeconds }) }]);
   });
 
   test('learns that no answer came', async () => {
     const { pace, told } = paceWith();
-    await errorOf(clientAt(await nobody(), { pace }).platform.call(operations.read, { path }));
+    await errorOf(clientAt(await nobody(), { rateLimiter: pace }).platform.call(operations.read, { path }));
     expect(told).toMatchObject([{ status: undefined }]);
   });
 
   test('holds back a call whose turn does not come: it is not sent, and may be sent later', async () => {
     const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
-    const { platform, reports } = clientAt(url, { pace: paceWith(0).pace });
+    const { platform, reports } = clientAt(url, { rateLimiter: paceWith(0).pace });
     const error = await errorOf(platform.call(operations.once, { path, json: {} }));
     expect(failureOf(error)).toMatchObject({ kind: 'throttled', retryAfterSeconds: 42 });
     expect([requests, reports, error.mayHaveActed]).toEqual([[], [], false]);
@@ -100,14 +102,14 @@ describe('the pace', () => {
   test.each(['before', 'while'])('is left by a call that is given up %s it waits', async (when) => {
     const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
     let settle: ((asked: SlotResult) => void) | undefined;
-    const leaving: Pace = {
+    const leaving: RateLimiter = {
       ...unpaced,
-      ask: (_priority, _untilMs, settled) => {
+      requestSlot: (_priority, _untilMs, settled) => {
         settle = settled;
         return () => settle?.({ slot: undefined, seconds: 5 });
       },
     };
-    const { platformOf } = clientAt(url, { pace: leaving });
+    const { platformOf } = clientAt(url, { rateLimiter: leaving });
     const abort = new AbortController();
     if (when === 'before') abort.abort();
     const error = errorOf(platformOf(undefined, abort.signal).call(operations.read, { path }));
@@ -122,7 +124,7 @@ describe('the pace', () => {
       read: async () => ({ credential, version: `${refused.size}` }),
       refuse: (_, version) => void refused.add(version),
     };
-    const { platform } = clientAt(url, { pace: paceWith(1).pace, credentials });
+    const { platform } = clientAt(url, { rateLimiter: paceWith(1).pace, credentials });
     const error = await errorOf(platform.call(operations.read, { path }));
     expect([error.refused?.status, requests.length]).toEqual([403, 1]);
   });
@@ -132,7 +134,7 @@ describe('the pace', () => {
     const waits = [0.05, 0];
     const turn = { next: () => waits.shift() ?? 0, end: () => {} };
     const signal = new AbortController().signal;
-    const { client } = clientAt(url, { pace: paceWith().pace });
+    const { client } = clientAt(url, { rateLimiter: paceWith().pace });
     await client
       .for({ actor: undefined, signal, onCall: () => {}, slot: turn })
       .call(operations.read, { path });
@@ -145,7 +147,7 @@ describe('the pace', () => {
     let seconds = 0;
     const turn = { next: () => seconds, end: () => {} };
     const signal = new AbortController().signal;
-    const platform = clientAt(url, { pace }).client.for({
+    const platform = clientAt(url, { rateLimiter: pace }).client.for({
       actor: undefined,
       signal,
       onCall: () => {},

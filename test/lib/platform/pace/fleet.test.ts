@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
-import { Pacer } from '../../../../lib/platform/pace/pacer.ts';
+import { RatePolicy } from '../../../../lib/platform/pace/pacer.ts';
 import { randomFrom } from '../../../fuzz/random.ts';
 import { createClock } from './clock.ts';
 import { cost, createPlatform, latencyMs, type PlatformOptions } from './platform.ts';
@@ -32,7 +32,7 @@ const live = ({ containers, minutes, callsPerMinute, latency = 1, ...options }: 
   };
   const platform = createPlatform({ ...usual, ...options }, { clock, random });
   const each = containers.map(({ priority, callsPerSecond, fromMs = 0 }) => {
-    const pacer = new Pacer({ random, callsPerMinute });
+    const pacer = new RatePolicy({ random, callsPerMinute });
     const told = { priority, granted: [] as number[], waits: [] as number[] };
     const asked: number[] = [];
     let underWay = 0;
@@ -60,7 +60,7 @@ const live = ({ containers, minutes, callsPerMinute, latency = 1, ...options }: 
           const minute = Math.floor(clock.nowMs() / minuteMs);
           if (answer.status === 200) told.granted[minute] = (told.granted[minute] ?? 0) + 1;
           else asked.push(askedMs);
-          pacer.learn({ sentMs: nowMs, ...answer }, clock.nowMs());
+          pacer.recordAnswer({ sentMs: nowMs, ...answer }, clock.nowMs());
           go();
         });
       });

@@ -2,14 +2,18 @@ import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
 import { budgetIn } from '../../../../lib/platform/client/budget-headers.ts';
 import type { Answered } from '../../../../lib/platform/pace/answered.ts';
-import { createPace, type PaceOptions, type SlotResult } from '../../../../lib/platform/pace/pace.ts';
+import {
+  createRateLimiter,
+  type RateLimiterOptions,
+  type SlotResult,
+} from '../../../../lib/platform/pace/pace.ts';
 import { randomFrom } from '../../../fuzz/random.ts';
 
 /** A container on a clock that goes only where it is told to. */
-const containerAt = (options: PaceOptions = {}) => {
+const containerAt = (options: RateLimiterOptions = {}) => {
   let now = 1_000_000;
   let timers: { atMs: number; run(): void }[] = [];
-  const pace = createPace({
+  const pace = createRateLimiter({
     random: randomFrom(1).next,
     ...options,
     nowMs: () => now,
@@ -42,12 +46,13 @@ const containerAt = (options: PaceOptions = {}) => {
   /** Asks, and tells what is settled by now. */
   const ask = (priority: Priority = 'normal', untilMs = Number.POSITIVE_INFINITY): { asked?: SlotResult } => {
     const told: { asked?: SlotResult } = {};
-    pace.ask(priority, untilMs, (asked) => {
+    pace.requestSlot(priority, untilMs, (asked) => {
       told.asked = asked;
     });
     return told;
   };
-  const answer = (more: Partial<Answered> = {}): void => pace.learn({ sentMs: now, status: 200, ...more });
+  const answer = (more: Partial<Answered> = {}): void =>
+    pace.recordAnswer({ sentMs: now, status: 200, ...more });
   /** So many calls are asked for; how many of them go within this time? */
   const goIn = (ms: number, calls: number, priority: Priority = 'normal'): number => {
     const all = Array.from({ length: calls }, () => ask(priority));
@@ -69,7 +74,7 @@ const calling = (calls: number, seconds: number, priorities: readonly Priority[]
     if (isGranted) remaining -= 10;
     counted[isGranted ? 'granted' : 'refused'] += 1;
     const resetSeconds = Math.ceil((windowEndsMs - sentMs) / 1_000);
-    container.pace.learn({
+    container.pace.recordAnswer({
       sentMs,
       status: isGranted ? 200 : 429,
       remaining,
@@ -339,7 +344,7 @@ describe('a turn', () => {
     answer();
     answer({ status: 429, retryAfterSeconds: 30 });
     const told: SlotResult[] = [];
-    const leave = pace.ask('normal', Number.POSITIVE_INFINITY, (asked) => void told.push(asked));
+    const leave = pace.requestSlot('normal', Number.POSITIVE_INFINITY, (asked) => void told.push(asked));
     const behind = ask();
     leave();
     leave();
@@ -410,5 +415,5 @@ describe('headers', () => {
 });
 
 test('the budget can be asked for through the pace', () => {
-  expect(createPace().budget()).toBeUndefined();
+  expect(createRateLimiter().budget()).toBeUndefined();
 });

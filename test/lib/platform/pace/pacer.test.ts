@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
 import type { Answered } from '../../../../lib/platform/pace/answered.ts';
-import { Pacer, type PacerOptions } from '../../../../lib/platform/pace/pacer.ts';
+import { RatePolicy, type RatePolicyOptions } from '../../../../lib/platform/pace/pacer.ts';
 
-type Options = Omit<PacerOptions, 'random'> & { chance?: number };
+type Options = Omit<RatePolicyOptions, 'random'> & { chance?: number };
 
 const classes = ['urgent', 'normal', 'bulk'] as const;
 
@@ -11,11 +11,11 @@ const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;
 
 /** Without chance, unless given: a class begins without credits, and a gate opens at the first moment. */
 const pacerWith = ({ chance = 0, ...options }: Options = {}) => {
-  const pacer = new Pacer({ ...options, random: () => chance });
+  const pacer = new RatePolicy({ ...options, random: () => chance });
   const take = (nowMs: number, priority: Priority = 'urgent'): number => rounded(pacer.take(priority, nowMs));
   /** An answer that came at once. */
   const answer = (nowMs: number, more: Partial<Answered> = {}): void =>
-    pacer.learn({ sentMs: nowMs, status: 200, ...more }, nowMs);
+    pacer.recordAnswer({ sentMs: nowMs, status: 200, ...more }, nowMs);
   /** One that tells a budget in credits, of which a call takes 10. */
   const tell = (nowMs: number, remaining: number, resetSeconds: number, more: Partial<Answered> = {}) =>
     answer(nowMs, { remaining, resetSeconds, cost: 10, ...more });
@@ -48,7 +48,7 @@ const pacerWith = ({ chance = 0, ...options }: Options = {}) => {
   };
   const charge = pacer.charge.bind(pacer);
   const giveBack = pacer.giveBack.bind(pacer);
-  const learn = pacer.learn.bind(pacer);
+  const learn = pacer.recordAnswer.bind(pacer);
   return { charge, giveBack, learn, take, answer, tell, refuse, send, go, rate, rates, budget };
 };
 

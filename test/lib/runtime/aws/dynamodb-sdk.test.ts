@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
-import { tellingWhatWasThere, unlessRefused, whatWasThere } from '../../../../lib/runtime/aws/dynamodb.ts';
+import {
+  tellingWhatWasThere,
+  undefinedIfConditionFails,
+  whatWasThere,
+} from '../../../../lib/runtime/aws/dynamodb.ts';
 import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb-sdk.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
@@ -24,7 +28,7 @@ test('the SDK’s client answers and refuses as the call on a message’s way do
     return {
       got: (await call('GetItem', { TableName, Key: { resource: { S: 'a' } } })).Item,
       scanned: (await call('Scan', { TableName })).Items,
-      refused: await unlessRefused(() => call('UpdateItem', update)),
+      refused: await undefinedIfConditionFails(() => call('UpdateItem', update)),
       found: await whatWasThere(() => call('UpdateItem', update)),
       failed: await call('GetItem', { TableName: 'none', Key: {} }).catch(failureOf),
     };

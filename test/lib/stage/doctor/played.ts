@@ -1,4 +1,4 @@
-import type { Corner } from '../../../../lib/stage/doctor/corner.ts';
+import type { StepSandbox } from '../../../../lib/stage/doctor/corner.ts';
 import { runDoctor } from '../../../../lib/stage/doctor/doctor.ts';
 import type { PausedBefore } from '../../../../lib/stage/doctor/pause.ts';
 import type { Tried } from '../../../../lib/stage/doctor/report.ts';
@@ -39,7 +39,7 @@ export const playedLambda = async (
   target: Target,
   plays: Record<string, (input: Record<string, string>) => unknown>,
   called: string[] = [],
-): Promise<Awaited<ReturnType<Corner['lambda']>>> => {
+): Promise<Awaited<ReturnType<StepSandbox['lambda']>>> => {
   const { lambda, sdk } = await lambdaOf(target);
   const send = async (command: Command): Promise<unknown> => {
     const action = command.constructor.name.replace(/Command$/, '');
@@ -53,7 +53,7 @@ export const playedLambda = async (
 };
 
 type Options = {
-  lambda?: Awaited<ReturnType<Corner['lambda']>>;
+  lambda?: Awaited<ReturnType<StepSandbox['lambda']>>;
   secondMs?: number;
   signal?: AbortSignal;
   before?: PausedBefore;

@@ -5,7 +5,7 @@ import {
   bucketOf,
   type CrosswalkTable,
   createCrosswalkTable,
-  type Entry,
+  type NameEntry,
 } from '../../../../lib/crosswalk/table.ts';
 import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
 import type { Operator } from '../../../../lib/desk/verbs/operator.ts';
@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-const know = (source: 'platform' | 'file', code: string, entry: Entry) =>
+const know = (source: 'platform' | 'file', code: string, entry: NameEntry) =>
   table.put([{ bucket: bucketOf('orgUnitCode', source, code), entries: new Map([[code, entry]]) }]);
 const moved = (source: 'platform' | 'file', codes: object[]) =>
   server.s3.send(
@@ -89,7 +89,7 @@ describe('a move', () => {
     );
   });
 
-  test.each<[string, Entry | undefined, string]>([
+  test.each<[string, NameEntry | undefined, string]>([
     ['that nobody knows', undefined, 'The crosswalk knows no org unit with the code'],
     ['that was none', { ids: [1] }, 'has no move that waits'],
     ['to two org units', { ids: [1, 2], was: [3] }, 'stands for the org units 1 and 2'],

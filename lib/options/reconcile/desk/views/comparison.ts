@@ -215,10 +215,10 @@ export const findingsView = ({ findings, omitted }: Pick<Comparison, 'findings' 
   omitted > 0 && { more: `The first ${numberOf(findings.length)} of ${numberOf(findings.length + omitted)}` },
 ];
 
-type Chosen = { run: string; groups: readonly FindingGroup[] };
+type SelectedGroups = { run: string; groups: readonly FindingGroup[] };
 
 /** The findings of an acceptance or a resend. */
-export const chosenView = ({ run, groups }: Chosen): View => [
+export const chosenView = ({ run, groups }: SelectedGroups): View => [
   { heading: `As run ${run} reports:` },
   table('What is meant', groups, {
     Group: ({ id }) => ({ text: id, code: true }),
