@@ -93,7 +93,7 @@ export const breakages: Breakage[] = [
   {
     title: 'a message is acknowledged before its letter is written',
     chaos: true,
-    file: 'lib/delivery/handle/settle.ts',
+    file: 'lib/delivery/handle/process-record.ts',
     code: 'await services.queues.writeLetter(letter);',
     by: 'services.queues.writeLetter(letter).catch(() => {});',
   },
@@ -116,7 +116,7 @@ export const breakages: Breakage[] = [
     chaos: true,
     file: 'lib/delivery/handle/attempt.ts',
     code: 'if (!isDone) await integration.run(message.data, context);',
-    by: "await ledger.settle(taken, { ending: 'done' }); if (!isDone) await integration.run(message.data, context);",
+    by: "await ledger.settle(locked, { ending: 'done' }); if (!isDone) await integration.run(message.data, context);",
   },
   {
     title: 'a reset is taken for a refusal',

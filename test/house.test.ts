@@ -110,18 +110,18 @@ const allRooms: Record<string, string> = {
   'desk/messages':
     'stage delivery/mapping delivery/handle delivery/letters delivery/ledger platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
   stage:
-    'delivery/handle runtime/jobs platform/auth platform/resources platform/client platform/pace runtime/telemetry runtime/privacy runtime/aws message',
+    'delivery/handle runtime/jobs platform/auth platform/resources platform/client platform/rate-limit runtime/telemetry runtime/privacy runtime/aws message',
   'delivery/mapping': 'delivery/handle runtime/files message',
   'delivery/handle':
-    'delivery/letters delivery/ledger crosswalk platform/auth platform/resources platform/client platform/pace runtime/telemetry runtime/files runtime/privacy runtime/aws message',
+    'delivery/letters delivery/ledger crosswalk platform/auth platform/resources platform/client platform/rate-limit runtime/telemetry runtime/files runtime/privacy runtime/aws message',
   'delivery/letters': 'runtime/privacy runtime/aws message',
   'delivery/ledger': 'runtime/aws message',
   crosswalk: 'platform/resources platform/client runtime/aws message',
   'runtime/jobs': 'platform/auth platform/client runtime/telemetry runtime/files runtime/aws message',
   'platform/auth': 'platform/client runtime/telemetry runtime/privacy runtime/aws message',
   'platform/resources': 'platform/client message',
-  'platform/client': 'platform/pace runtime/telemetry runtime/privacy runtime/aws message',
-  'platform/pace': 'runtime/telemetry message',
+  'platform/client': 'platform/rate-limit runtime/telemetry runtime/privacy runtime/aws message',
+  'platform/rate-limit': 'runtime/telemetry message',
   'runtime/telemetry': 'runtime/privacy runtime/aws message',
   'runtime/files': 'runtime/privacy runtime/aws message',
   'runtime/privacy': 'message',

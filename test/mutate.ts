@@ -8,7 +8,7 @@ import { optionsOf } from './options.ts';
 
 const histories = 'test/history/histories.test.ts';
 const seenByLedger = {
-  tests: ['judge', 'table', 'ledger', 'room', 'size'].map(
+  tests: ['judge', 'table', 'ledger', 'item-capacity', 'size'].map(
     (name) => `test/lib/delivery/ledger/${name}.test.ts`,
   ),
   slow: [histories, 'test/lib/delivery/handle/attempt.test.ts'],
@@ -38,14 +38,14 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
     ...seenByLedger,
   },
   'fate, delivery': {
-    change: ['settle', 'wait-or-park'].map((name) => `lib/delivery/handle/${name}.ts`),
+    change: ['process-record', 'wait-or-park'].map((name) => `lib/delivery/handle/${name}.ts`),
     tests: ['test/lib/delivery/handle/*.test.ts'],
     slow: [histories],
   },
   delivery: {
     change: [
       'lib/delivery/handle/*.ts',
-      ...['services', 'settle', 'wait-or-park'].map((name) => `!lib/delivery/handle/${name}.ts`),
+      ...['services', 'process-record', 'wait-or-park'].map((name) => `!lib/delivery/handle/${name}.ts`),
       'lib/message/backoff.ts',
       'lib/delivery/letters/letter-file.ts',
     ],
@@ -69,11 +69,11 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
     ],
     tests: ['test/lib/platform/client/*.test.ts', 'test/lib/runtime/aws/*.test.ts'],
   },
-  pace: {
-    change: ['lib/platform/pace/*.ts'],
+  'rate-limit': {
+    change: ['lib/platform/rate-limit/*.ts'],
     // Without the fleets of containers, which would take minutes for each change.
-    tests: ['adaptive-rate', 'header-budget', 'outage-brake', 'pace', 'pacer'].map(
-      (name) => `test/lib/platform/pace/${name}.test.ts`,
+    tests: ['adaptive-rate', 'header-budget', 'outage-brake', 'rate-limiter', 'rate-policy'].map(
+      (name) => `test/lib/platform/rate-limit/${name}.test.ts`,
     ),
   },
   privacy: {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type * as changePoll from '../../functions/change-poll.ts';
 import { handler } from '../../functions/change-poll.ts';
 import { refusedKeyOf } from '../../lib/options/changes/poll-services.ts';
-import { createPositionStore } from '../../lib/options/changes/position.ts';
+import { createPositionStore } from '../../lib/options/changes/position-store.ts';
 import { createQuickDynamoDb } from '../../lib/runtime/aws/dynamodb-quick.ts';
 import { type Moment, startDeadlyProxy } from '../lib/desk/messages/letters/deadly-proxy.ts';
 import { localClient } from '../local/aws/aws.ts';

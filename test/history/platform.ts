@@ -4,7 +4,7 @@ import type { Platform, PlatformClient } from '../../lib/platform/client/client.
 import type { Operation } from '../../lib/platform/client/operation.ts';
 import { PlatformError, type RefusedCall } from '../../lib/platform/client/platform-error.ts';
 import type { CallInput } from '../../lib/platform/client/request.ts';
-import { freeTurn, unpaced } from '../lib/platform/pace/unpaced.ts';
+import { freeTurn, unpaced } from '../lib/platform/rate-limit/unpaced.ts';
 import type { Copy } from './queue.ts';
 import type { Actor, Stage } from './stage.ts';
 

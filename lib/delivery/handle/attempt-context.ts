@@ -1,7 +1,7 @@
 import type { Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
 import type { SafeText } from '../../message/safe-text.ts';
-import type { RateSlot, SlotResult } from '../../platform/pace/pace.ts';
+import type { RateSlot, SlotResult } from '../../platform/rate-limit/rate-limiter.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import type { LockedResource } from '../ledger/ledger.ts';
 import type { Integration, IntegrationContext } from './integration.ts';

@@ -9,7 +9,7 @@ import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import type { AttemptEnding, Ledger, LockedResource, Verdict } from '../ledger/ledger.ts';
 import { type AttemptContext, createAttemptContext } from './attempt-context.ts';
 import type { Integration } from './integration.ts';
-import { fieldsOf, ledgerMessageOf } from './ledger-entry.ts';
+import { fieldsOf, ledgerMessageOf } from './ledger-message.ts';
 import { failures, itemFull } from './reasons.ts';
 import type { Limits, Services } from './services.ts';
 import { SisIdLookUp } from './sis-id-look-up.ts';

@@ -3,7 +3,7 @@ import type { ReceiptOutcome } from '../letters/notes.ts';
 import { indexedIn } from '../letters/parts.ts';
 import type { Received, RecordResult } from './attempt.ts';
 import type { Integration } from './integration.ts';
-import { resourceIn } from './ledger-entry.ts';
+import { resourceIn } from './ledger-message.ts';
 import { attributesOf } from './sqs-delivery.ts';
 
 type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
@@ -15,16 +15,16 @@ type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
 export const deskNoteOf = <Data>(
   integration: Integration<Data>,
   { record, delivery }: Received,
-  settlement: FinalResult,
+  result: FinalResult,
 ): ReceiptOutcome | undefined => {
-  const { outcome } = settlement;
+  const { outcome } = result;
   const { messageAttributes = {}, messageId, receiptHandle, body } = record;
   const isAsked = messageAttributes.receipt !== undefined;
   const { attempts, replays, firstMs, startedMs } = delivery;
   if (outcome === 'parked' || (outcome !== 'waiting' && attempts === 1 && !isAsked)) return undefined;
-  const waits = outcome === 'waiting' ? settlement : undefined;
+  const waits = outcome === 'waiting' ? result : undefined;
   const { failure, deferral, seconds = 0, reason = '' } = waits ?? {};
-  const { call, status } = settlement.calls.at(-1) ?? {};
+  const { call, status } = result.calls.at(-1) ?? {};
   return {
     message: messageId,
     outcome,
@@ -39,10 +39,10 @@ export const deskNoteOf = <Data>(
     status: failure?.status ?? status,
     operation: failure?.operation ?? call,
     waits: waits && { nextMs: startedMs + seconds * 1000, handle: receiptHandle },
-    copyOf: outcome === 'duplicate' ? settlement.of : undefined,
-    eventId: settlement.eventId,
-    resource: () => resourceIn(integration, body, { nowMs: startedMs, ids: settlement.ids }),
-    ids: settlement.ids,
+    copyOf: outcome === 'duplicate' ? result.of : undefined,
+    eventId: result.eventId,
+    resource: () => resourceIn(integration, body, { nowMs: startedMs, ids: result.ids }),
+    ids: result.ids,
     body,
     ...indexedIn(attributesOf(record)),
   };

@@ -3,8 +3,8 @@ import { safe } from '../../message/safe-text.ts';
 import { type Invocation, lastBeginMs, type RecordResult } from './attempt.ts';
 import { isLarge } from './crashes.ts';
 import type { Integration } from './integration.ts';
+import { processRecord } from './process-record.ts';
 import { type Services, servicesFromEnvironment } from './services.ts';
-import { processRecord } from './settle.ts';
 import { attemptsOf } from './sqs-delivery.ts';
 
 /** The Lambda handler of an integration: it settles each record of a batch separately, and reports those that must wait. */
@@ -16,19 +16,17 @@ export const handlerOf =
   async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const invocation = begin(services(), context, event);
     const { queues, incidents, arrivals, paceUse, desk, observe } = invocation.services;
-    const settlements = await Promise.all(
+    const results = await Promise.all(
       event.Records.map((record) => processRecord(integration, record, invocation)),
     );
 
-    const alone = { ...invocation, isolated: true, turnsUntilMs: lastBeginMs(invocation) };
-    for (const { at, record } of inOrder(event.Records, settlements))
-      settlements[at] = await processRecord(integration, record, alone);
+    const alone = { ...invocation, isolated: true, slotsUntilMs: lastBeginMs(invocation) };
+    for (const { at, record } of inOrder(event.Records, results))
+      results[at] = await processRecord(integration, record, alone);
 
     const waiting = event.Records.flatMap(({ messageId, receiptHandle }, at) => {
-      const settlement = settlements[at];
-      return settlement?.outcome === 'waiting'
-        ? [{ messageId, receiptHandle, seconds: settlement.seconds }]
-        : [];
+      const result = results[at];
+      return result?.outcome === 'waiting' ? [{ messageId, receiptHandle, seconds: result.seconds }] : [];
     });
     await queues.delay(waiting);
     await Promise.all([incidents?.write(), arrivals?.write(), paceUse?.write(), desk?.write()]);
@@ -40,11 +38,11 @@ export const handlerOf =
  * Orders the messages to process alone: the likely causes of a crash come last, so that another crash affects as few others as
  * possible.
  */
-const inOrder = (records: readonly SQSRecord[], settlements: readonly RecordResult[]) =>
+const inOrder = (records: readonly SQSRecord[], results: readonly RecordResult[]) =>
   records
     .flatMap((record, at) => {
-      const settlement = settlements[at];
-      return settlement?.outcome === 'isolate' ? [{ at, record, crashes: settlement.crashes }] : [];
+      const result = results[at];
+      return result?.outcome === 'isolate' ? [{ at, record, crashes: result.crashes }] : [];
     })
     .sort((one, other) => one.crashes - other.crashes || lengthOf(one.record) - lengthOf(other.record));
 
@@ -68,7 +66,7 @@ const begin = (services: Services, context: Context, { Records }: SQSEvent): Inv
   return {
     services,
     deadlineMs,
-    slotsUntilMs: slotsUntilMs,
+    slotsUntilMs,
     timeLimit: timeLimits(services, deadlineMs),
     isolated: false,
   };

@@ -1,6 +1,6 @@
 import { MessageFailure } from '../../message/failure.ts';
 import { safe } from '../../message/safe-text.ts';
-import type { ItemFull } from '../ledger/room.ts';
+import type { ItemFull } from '../ledger/item-capacity.ts';
 
 // Why a message is not done although the platform has not refused it.
 

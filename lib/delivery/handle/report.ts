@@ -9,13 +9,13 @@ type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
 
 /** Reports a message's outcome to the log, the metrics, the incidents and the pace's record. */
 export const report = (
-  settlement: FinalResult,
+  result: FinalResult,
   { record, delivery }: Received,
   { services, asService, isUnread }: { services: Services; asService: boolean; isUnread: boolean },
 ): void => {
-  const { outcome, calls, eventId, turnMs } = settlement;
-  const failure = 'failure' in settlement ? settlement.failure : undefined;
-  const said = 'reason' in settlement ? settlement.reason : failure?.message;
+  const { outcome, calls, eventId, turnMs } = result;
+  const failure = 'failure' in result ? result.failure : undefined;
+  const said = 'reason' in result ? result.reason : failure?.message;
   const reason = said && withoutFileNames(said);
   const { attempts, replays } = delivery;
   const last = calls.at(-1);
@@ -47,6 +47,6 @@ export const report = (
     turnMs: turnMs > 0 ? turnMs : undefined,
     ageSeconds: Math.round(ageMs(delivery) / 1000),
     waitedSeconds: Math.round(waitedMs(delivery) / 1000),
-    waitSeconds: outcome === 'waiting' ? settlement.seconds : undefined,
+    waitSeconds: outcome === 'waiting' ? result.seconds : undefined,
   });
 };

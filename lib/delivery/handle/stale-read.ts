@@ -1,7 +1,7 @@
 import { type Digest, haveOneKey } from '../ledger/digest.ts';
 import type { LockedResource } from '../ledger/ledger.ts';
 import type { PlatformState } from './integration.ts';
-import { digestsOf } from './ledger-entry.ts';
+import { digestsOf } from './ledger-message.ts';
 
 /** What was read is older than what was done; nothing was sent. */
 export class StaleReadError extends Error {}

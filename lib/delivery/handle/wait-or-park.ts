@@ -16,7 +16,7 @@ export type Decision =
   /** `of`: SQS' id of the message that this one is a copy of. */
   | { kind: 'duplicate'; of: string | undefined }
   /**
-   * the function crashed on this message or one beside it, or may crash: nothing was done. Try again when no other message of the batch
+   * The function crashed on this message or one beside it, or may crash: nothing was done. Try again when no other message of the batch
    * is being processed.
    */
   | { kind: 'isolate'; crashes: number }

@@ -42,7 +42,7 @@ export type Judgement =
   /** `of`: SQS' id of the message that was done; undefined: it was this message. */
   | { kind: 'duplicate'; of: string | undefined }
   | { kind: 'wait'; why: LedgerWaitReason; seconds: number }
-  /** the function crashed on this message or one beside it: ask again when no other message of the batch is being processed. */
+  /** The function crashed on this message or one beside it: ask again when no other message of the batch is being processed. */
   | { kind: 'isolate'; crashes: number }
   | SendJudgement;
 

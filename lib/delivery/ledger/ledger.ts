@@ -13,9 +13,9 @@ import {
   withCrash,
   withoutForgotten,
 } from './item.ts';
+import { type ItemFull, withCapacityFor } from './item-capacity.ts';
 import { type JudgeInput, type Judgement, judge, type LedgerMessage, type SendJudgement } from './judge.ts';
 import { ResourceLocks } from './resource-locks.ts';
-import { type ItemFull, withCapacityFor } from './room.ts';
 import type { LedgerTable, LockRequest } from './table.ts';
 
 /** The right to send, until it is settled. `before`: what to return to if nothing that it sends has an effect. */

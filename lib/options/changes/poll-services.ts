@@ -12,7 +12,7 @@ import { createObserve, type Observe } from '../../runtime/telemetry/observe.ts'
 import { keptRemovals } from './events.ts';
 import { mappingFile, type PollParts } from './poll.ts';
 import type { PollSettings } from './poll-settings.ts';
-import { createPositionStore } from './position.ts';
+import { createPositionStore } from './position-store.ts';
 import { createSource } from './source.ts';
 
 const clientOptions = { ...timeouts({ connectionMs: 1_000, requestMs: 5_000 }), maxAttempts: 3 };

@@ -9,7 +9,7 @@ import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { isDeletion, type KeptRemovals, messagesOf, resourceOf, subjectOf } from './events.ts';
 import { createLookUps, type LookedUp } from './look-up.ts';
 import { type Notice, noticesIn } from './page.ts';
-import type { PositionStore } from './position.ts';
+import type { PositionStore } from './position-store.ts';
 import type { Source } from './source.ts';
 
 export type PollSummary = {

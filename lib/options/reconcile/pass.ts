@@ -27,7 +27,7 @@ import { noReasons, type Reason, reasons, type Selection } from './selection.ts'
 
 export type PassServices = Omit<Checking, 'platform' | 'roles' | 'selection'> &
   Pick<JobServices, 'store' | 'platform' | 'observe' | 'paceUse'> & {
-    /** Maximum number of concurrent reads, as far as the pace allows. */
+    /** Maximum number of concurrent reads, as far as the rate limiter allows. */
     concurrency: number;
   };
 

@@ -5,7 +5,7 @@ import { memoize } from '../../runtime/aws/memoize.ts';
 import { queueUrlOf } from '../../runtime/aws/settings.ts';
 import { sqsClient } from '../../runtime/aws/sqs.ts';
 import { createJobServices, jobClientOptions } from '../../runtime/jobs/job-services.ts';
-import { readDigestMakers } from './keys.ts';
+import { readDigestMakers } from './digest-makers.ts';
 import type { ReconcileServices } from './reconcile.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
 import { createResend } from './resend.ts';

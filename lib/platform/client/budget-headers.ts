@@ -1,4 +1,4 @@
-import type { Answered } from '../pace/answered.ts';
+import type { Answered } from '../rate-limit/answered.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
 

@@ -5,8 +5,8 @@ import { ownText, safe } from '../../message/safe-text.ts';
 import type { Headers } from '../../runtime/aws/receive-answer.ts';
 import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
-import type { Answered } from '../pace/answered.ts';
-import type { RateLimiter, RateSlot, SlotResult } from '../pace/pace.ts';
+import type { Answered } from '../rate-limit/answered.ts';
+import type { RateLimiter, RateSlot, SlotResult } from '../rate-limit/rate-limiter.ts';
 import { type Actor, type Auth, type AuthParameters, signedPath } from './authentication.ts';
 import { budgetIn } from './budget-headers.ts';
 import { resultOf } from './check-answer.ts';
@@ -76,9 +76,9 @@ export class PlatformCall<Result> {
 
   /** Before the call is authenticated: a signature ages while its call waits. */
   async #waitForSlot(): Promise<void> {
-    const { rateLimiter: pace, context } = this.#parts;
+    const { rateLimiter, context } = this.#parts;
     const { signal } = context;
-    const granted = context.slot ? { slot: context.slot } : await slotIn(pace, this.#priority, signal);
+    const granted = context.slot ? { slot: context.slot } : await slotIn(rateLimiter, this.#priority, signal);
     let turnInSeconds = granted.slot ? granted.slot.next() : granted.seconds;
     if (granted.slot && turnInSeconds > 0 && turnInSeconds <= maxHeldSeconds) {
       await sleep(turnInSeconds * 1_000, undefined, { signal }).catch(() => {});
@@ -90,7 +90,7 @@ export class PlatformCall<Result> {
   }
 
   async #send(parameters: AuthParameters): Promise<Result> {
-    const { rateLimiter: pace, request, input, context } = this.#parts;
+    const { rateLimiter, request, input, context } = this.#parts;
     const path = signedPath(request, parameters);
     const payload = await payloadOf(input);
     const startedMs = performance.now();
@@ -120,7 +120,7 @@ export class PlatformCall<Result> {
       mayHaveActed &&= error instanceof PlatformError ? error.mayHaveActed : (payload?.complete?.() ?? true);
       throw error;
     } finally {
-      if (isAnswered) pace.recordAnswer({ sentMs, status, ...answered });
+      if (isAnswered) rateLimiter.recordAnswer({ sentMs, status, ...answered });
       // Further digits are noise, and logging them costs money.
       const durationMs = Math.round((performance.now() - startedMs) * 10) / 10;
       context.onCall({
@@ -165,12 +165,12 @@ const maxHeldSeconds = 5;
 
 /** Waits for a slot; stops waiting when the signal aborts. */
 const slotIn = async (
-  pace: Pick<RateLimiter, 'requestSlot'>,
+  rateLimiter: Pick<RateLimiter, 'requestSlot'>,
   priority: Priority,
   signal: AbortSignal,
 ): Promise<SlotResult> => {
   const { promise, resolve } = Promise.withResolvers<SlotResult>();
-  const leave = pace.requestSlot(priority, Number.POSITIVE_INFINITY, resolve);
+  const leave = rateLimiter.requestSlot(priority, Number.POSITIVE_INFINITY, resolve);
   if (signal.aborted) leave();
   signal.addEventListener('abort', leave, { once: true });
   const slot = await promise;

@@ -1,5 +1,5 @@
-import { createRateLimiter, type RateLimiter } from '../pace/pace.ts';
-import type { RatePolicyOptions } from '../pace/pacer.ts';
+import { createRateLimiter, type RateLimiter } from '../rate-limit/rate-limiter.ts';
+import type { RatePolicyOptions } from '../rate-limit/rate-policy.ts';
 import type { Auth, Authenticator } from './authentication.ts';
 import { type CallContext, PlatformCall, type Take } from './call.ts';
 import { type Use, useFile } from './download.ts';
@@ -41,7 +41,7 @@ export type PlatformClient = {
 
 export const createPlatformClient = (options: PlatformOptions, authOf: Authenticator): PlatformClient => {
   const exchange = createExchange(options);
-  const pace = options.rateLimiter ?? createRateLimiter(options);
+  const rateLimiter = options.rateLimiter ?? createRateLimiter(options);
   let clockOffsetMs: number | undefined;
   let lastDate: string | string[] | undefined;
 
@@ -76,7 +76,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
     const auth = operation.anonymous ? anonymous : authOf(context.actor);
     return new PlatformCall({
       exchange,
-      rateLimiter: pace,
+      rateLimiter,
       operation,
       request,
       input,
@@ -100,7 +100,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
       },
       clockOffsetMs: () => clockOffsetMs,
     }),
-    rateLimiter: pace,
+    rateLimiter,
     close: exchange.close,
   };
 };

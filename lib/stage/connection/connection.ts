@@ -16,7 +16,7 @@ import {
 } from '../../platform/client/client.ts';
 import { isTimestampOutOfRange } from '../../platform/client/platform-error.ts';
 import { platformOptionsOf } from '../../platform/client/platform-options.ts';
-import { createRateLimiter } from '../../platform/pace/pace.ts';
+import { createRateLimiter } from '../../platform/rate-limit/rate-limiter.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { readSettings } from '../../runtime/aws/setting.ts';
 import { type Incident, readIncident } from '../../runtime/telemetry/incidents.ts';
@@ -63,7 +63,7 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
   });
   const { dynamodb, ledgerTable: table } = target;
   const options = platformOptionsOf(settings.platform);
-  const site = { ...options, pace: createRateLimiter(options) };
+  const site = { ...options, rateLimiter: createRateLimiter(options) };
   const { authenticate, signatureSkewSeconds } = noticingSkew(createAuthenticator(credentials));
   return {
     client: createPlatformClient(site, authenticate),

@@ -1,5 +1,5 @@
 import { counted, silent } from '../template/alarms.ts';
-import type { StepSandbox } from './corner.ts';
+import type { StepSandbox } from './sandbox.ts';
 import { type Step, seen } from './step.ts';
 
 const Namespace = 'sis-relay-doctor';

@@ -4,10 +4,10 @@ import { UsageError, whyNot } from '../command-errors.ts';
 import { unknownName } from '../nearest.ts';
 import { hasOwnEndpoint, type Target } from '../target.ts';
 import { ownVersion, versionText } from '../version.ts';
-import { createStepSandbox, type StepSandbox } from './corner.ts';
 import { deployedFunction } from './functions.ts';
 import type { PausedBefore } from './pause.ts';
 import { type DoctorReport, masked, type Tried } from './report.ts';
+import { createStepSandbox, type StepSandbox } from './sandbox.ts';
 import { notHere, type Step } from './step.ts';
 import { steps as allSteps } from './steps.ts';
 

@@ -6,8 +6,8 @@ import type {
 import { errorName } from '../../runtime/aws/error.ts';
 import { listExecutions } from '../../runtime/jobs/executions.ts';
 import { logText } from '../../runtime/privacy/log-text.ts';
-import type { StepSandbox } from './corner.ts';
 import { deployedFunction } from './functions.ts';
+import type { StepSandbox } from './sandbox.ts';
 import { notHere, type Step, seen } from './step.ts';
 
 /** Its executions do nothing for a file that is not there, or is neither a zip nor a CSV file. */

@@ -1,6 +1,6 @@
 import type { GetFunctionConfigurationCommandOutput } from '@aws-sdk/client-lambda';
 import { unlessError } from '../../runtime/aws/error.ts';
-import type { StepSandbox } from './corner.ts';
+import type { StepSandbox } from './sandbox.ts';
 
 /** Undefined: the stage has no such function, as with `off`. */
 export const deployedFunction = async (

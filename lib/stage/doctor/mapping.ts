@@ -3,9 +3,9 @@ import { zipSync } from 'fflate';
 import { unlessError } from '../../runtime/aws/error.ts';
 import { RefusedError } from '../command-errors.ts';
 import { integrationNames } from '../function-names.ts';
-import type { StepSandbox } from './corner.ts';
 import { deployedFunction } from './functions.ts';
 import { makeQueue, receiveFrom } from './queues.ts';
+import type { StepSandbox } from './sandbox.ts';
 import { notHere, type Seen, type Step, seen } from './step.ts';
 
 const helper = new URL('receipts.mjs', import.meta.url);

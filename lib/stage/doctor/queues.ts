@@ -1,7 +1,7 @@
 import type { Message, MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
 import { unlessError } from '../../runtime/aws/error.ts';
 import { RefusedError } from '../command-errors.ts';
-import type { StepSandbox } from './corner.ts';
+import type { StepSandbox } from './sandbox.ts';
 import { type Step, seen } from './step.ts';
 
 type OwnQueue = { url: string; arn: string };

@@ -1,4 +1,4 @@
-import type { StepSandbox } from './corner.ts';
+import type { StepSandbox } from './sandbox.ts';
 
 /** What a step saw. `not-here`: this stage, or what runs it, cannot show it; then `saw` is the reason. */
 export type Seen = { is: 'as-expected' | 'different' | 'not-here'; saw: string };

@@ -11,7 +11,7 @@ import { createPlatformClient, type PlatformOptions } from '../../../lib/platfor
 import { acknowledged, reading } from '../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../lib/platform/client/platform-error.ts';
 import type { CallReport } from '../../../lib/runtime/telemetry/call-report.ts';
-import { unpaced } from './pace/unpaced.ts';
+import { unpaced } from './rate-limit/unpaced.ts';
 
 /** A request as it arrived; `path` is without the query. */
 export type Arrived = {

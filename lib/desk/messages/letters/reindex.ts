@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { resourceIn } from '../../../delivery/handle/ledger-entry.ts';
+import { resourceIn } from '../../../delivery/handle/ledger-message.ts';
 import { letterChange } from '../../../delivery/letters/letter-facts.ts';
 import { type IndexedParts, indexedIn, indexedNames } from '../../../delivery/letters/parts.ts';
 import { listed } from '../../../delivery/letters/read-records.ts';

@@ -1,5 +1,5 @@
 import type { Integration, IntegrationContext } from '../../../delivery/handle/integration.ts';
-import { fieldsOf, placeInLedger } from '../../../delivery/handle/ledger-entry.ts';
+import { fieldsOf, placeInLedger } from '../../../delivery/handle/ledger-message.ts';
 import { wasDone } from '../../../delivery/handle/verify-attempt.ts';
 import { type Item, withCrash } from '../../../delivery/ledger/item.ts';
 import { type Unresolved, unresolvedOf } from '../../../delivery/ledger/judge.ts';

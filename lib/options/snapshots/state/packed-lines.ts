@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { keepTableMemoryLow } from '../../../runtime/files/tables/garbage.ts';
+import { keepTableMemoryLow } from '../../../runtime/files/tables/table-memory.ts';
 
 export type Part = { bytes: number; lines: number };
 

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { delimiterSaidIn } from './delimiter.ts';
 import { quotedName, quotedText } from './engine.ts';
-import { keepTableMemoryLow } from './garbage.ts';
+import { keepTableMemoryLow } from './table-memory.ts';
 import { UnusableFile } from './unusable-file.ts';
 
 /** A row that cannot be read by its columns. `line` is where it begins, counted from 1. `row` is the same for the same bytes. */

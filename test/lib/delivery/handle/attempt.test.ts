@@ -22,14 +22,14 @@ import type { CallContext } from '../../../../lib/platform/client/call.ts';
 import type { Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged } from '../../../../lib/platform/client/operation.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
-import type { SlotResult } from '../../../../lib/platform/pace/pace.ts';
+import type { SlotResult } from '../../../../lib/platform/rate-limit/rate-limiter.ts';
 import { getGradeObjects } from '../../../../lib/platform/resources/grade-objects.ts';
 import type { OpenedFile } from '../../../../lib/runtime/files/source.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
 import type { MessageReport } from '../../../../lib/runtime/telemetry/observe.ts';
 import { noticeOf } from '../../../envelopes.ts';
 import { createTableModel } from '../../../history/table.ts';
-import { freeTurn, unpaced } from '../../platform/pace/unpaced.ts';
+import { freeTurn, unpaced } from '../../platform/rate-limit/unpaced.ts';
 import { servicesForTests } from './services-for-tests.ts';
 
 type Data = { say: string; orgUnitId?: number; gradeObjectId?: number; userId?: number };
@@ -732,12 +732,12 @@ describe('what becomes of a message in one attempt', () => {
   );
 
   test('is not that it has waited where its turn comes at once, however busy its container is', async () => {
-    const ask: typeof unpaced.requestSlot = (priority, untilMs, settle) => {
+    const requestSlot: typeof unpaced.requestSlot = (priority, untilMs, settle) => {
       nowMs += second;
       return unpaced.requestSlot(priority, untilMs, settle);
     };
     const { platform } = servicesWith({});
-    const services = { platform: { ...platform, pace: { ...unpaced, ask } } };
+    const services = { platform: { ...platform, rateLimiter: { ...unpaced, requestSlot } } };
     expect(await attempted(recordOf('a'), well, { services })).toEqual({ ...read, outcome: 'done' });
     expect(told).toEqual([['normal', 0]]);
   });

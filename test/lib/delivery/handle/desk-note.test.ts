@@ -25,18 +25,18 @@ const integration: Integration<{ userId: number }> = {
   run: async () => {},
 };
 
-type Settled = Exclude<RecordResult, { outcome: 'isolate' }>;
+type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
 const about = { eventId: 'e-1', calls: [], turnMs: 0 };
 
 const noteOf = (
-  settlement: Settled,
+  result: FinalResult,
   { attempts = 2, attributes = {} }: { attempts?: number; attributes?: SQSRecord['messageAttributes'] } = {},
 ) => {
   const record = { messageId: 'm', receiptHandle: 'r', body, messageAttributes: attributes } as SQSRecord;
   const delivery = { sentMs: startedMs - 9, firstMs: startedMs - 5, startedMs, attempts, replays: 1 };
-  return deskNoteOf(integration, { record, delivery }, settlement);
+  return deskNoteOf(integration, { record, delivery }, result);
 };
-const waiting = (more: Partial<Extract<Settled, { outcome: 'waiting' }>> = {}): Settled => ({
+const waiting = (more: Partial<Extract<FinalResult, { outcome: 'waiting' }>> = {}): FinalResult => ({
   ...about,
   outcome: 'waiting',
   seconds: 30,

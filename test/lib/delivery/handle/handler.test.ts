@@ -24,14 +24,14 @@ import type { Platform } from '../../../../lib/platform/client/client.ts';
 import { acknowledged, type Operation } from '../../../../lib/platform/client/operation.ts';
 import { parseRefusal } from '../../../../lib/platform/client/parse-refusal.ts';
 import { PlatformError, type RefusedCall } from '../../../../lib/platform/client/platform-error.ts';
-import type { RateLimiter } from '../../../../lib/platform/pace/pace.ts';
+import type { RateLimiter } from '../../../../lib/platform/rate-limit/rate-limiter.ts';
 import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
 import { messageSettings } from '../../../../lib/runtime/aws/settings.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
 import { queuesAndFilesForTests } from '../../../local/aws/for-tests.ts';
 import { attemptsIn } from '../../../local/scenarios/play.ts';
 import { runs } from '../../../seed.ts';
-import { freeTurn, unpaced } from '../../platform/pace/unpaced.ts';
+import { freeTurn, unpaced } from '../../platform/rate-limit/unpaced.ts';
 import { limitsForTests, servicesForTests } from './services-for-tests.ts';
 
 const second = 1_000;
@@ -241,8 +241,8 @@ describe('a batch', () => {
     const ledger: Ledger = {
       lateEffectMs: 0,
       take: async (entry, { isolated }) => {
-        const deaths = died[entry.messageId] ?? 0;
-        if (isReceipt(entry) && deaths > 0 && !isolated) return { kind: 'isolate', crashes: deaths };
+        const crashes = died[entry.messageId] ?? 0;
+        if (isReceipt(entry) && crashes > 0 && !isolated) return { kind: 'isolate', crashes: crashes };
         if (isReceipt(entry)) story.push(`${entry.messageId} begins`);
         return { kind: 'send', fields: [], entry } as unknown as Verdict;
       },
@@ -506,7 +506,7 @@ describe('the line of a message', () => {
         write: async () => void heard.push('written'),
       },
     });
-    const ask: RateLimiter['requestSlot'] = (priority, _untilMs, settle) => {
+    const requestSlot: RateLimiter['requestSlot'] = (priority, _untilMs, settle) => {
       const go = () => settle({ slot: freeTurn });
       if (priority !== 'bulk') go();
       else
@@ -516,7 +516,7 @@ describe('the line of a message', () => {
         });
       return () => {};
     };
-    const platform = { ...services.platform, pace: { ...unpaced, ask } };
+    const platform = { ...services.platform, rateLimiter: { ...unpaced, requestSlot } };
     const run: Run = async (_say, { platform: called }) => {
       await called.call(putThing, { path: { id: 1 } });
       nowMs += 250;

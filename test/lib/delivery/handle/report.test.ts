@@ -7,7 +7,7 @@ import { ownText, safe } from '../../../../lib/message/safe-text.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
 import { servicesForTests } from './services-for-tests.ts';
 
-type Settled = Exclude<RecordResult, { outcome: 'isolate' }>;
+type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
 
 const nowMs = Date.UTC(2026, 2, 1, 12);
 const record = { messageId: 'm', body: '{"id":"event-1"}' } as SQSRecord;
@@ -21,7 +21,7 @@ const delivery = {
 
 /** What is told of a message to the log, and to the incidents. */
 const toldOf = (
-  settlement: Settled,
+  result: FinalResult,
   { attempts = 1, replays = 0, asService = true, isUnread = false } = {},
 ) => {
   const told: unknown[] = [];
@@ -34,11 +34,11 @@ const toldOf = (
     nowMs: () => nowMs,
   });
   const received = { record, delivery: { ...delivery, attempts, replays } };
-  report(settlement, received, { services, asService, isUnread });
+  report(result, received, { services, asService, isUnread });
   const { incidents, paceUse, ...without } = services;
-  report(settlement, received, { services: without, asService, isUnread });
+  report(result, received, { services: without, asService, isUnread });
   expect(told[1]).toEqual(told[0]);
-  expect(pace).toEqual([settlement.calls]);
+  expect(pace).toEqual([result.calls]);
   return { told: told[0], heard };
 };
 
@@ -62,14 +62,14 @@ const failure: Failure = {
 const since = { durationMs: 600, ageSeconds: 90, waitedSeconds: 60 };
 
 test('what is done is told with its last call, and with the time that it took without waiting for its turn', () => {
-  const settlement: Settled = {
+  const result: FinalResult = {
     outcome: 'done',
     reason: safe`It is new`,
     eventId: 'event-2',
     calls,
     turnMs: 250,
   };
-  expect(toldOf(settlement, { attempts: 2 })).toEqual({
+  expect(toldOf(result, { attempts: 2 })).toEqual({
     told: {
       outcome: 'done',
       messageId: 'm',
@@ -90,8 +90,8 @@ test('what is done is told with its last call, and with the time that it took wi
 });
 
 test('what is parked is told with its failure, and with no name of a file in it', () => {
-  const settlement: Settled = { outcome: 'parked', failure, eventId: undefined, calls, turnMs: 0 };
-  expect(toldOf(settlement, { asService: false, replays: 1 })).toEqual({
+  const result: FinalResult = { outcome: 'parked', failure, eventId: undefined, calls, turnMs: 0 };
+  expect(toldOf(result, { asService: false, replays: 1 })).toEqual({
     told: {
       outcome: 'parked',
       messageId: 'm',
@@ -121,7 +121,7 @@ test('what is parked is told with its failure, and with no name of a file in it'
 
 test('what waits unread is told with its time, and without the id that was not read', () => {
   const unsaid: Failure = { kind: 'unavailable', message: safe``, remedy: 'Wait.' };
-  const settlement: Settled = {
+  const result: FinalResult = {
     outcome: 'waiting',
     seconds: 77,
     reason: safe``,
@@ -130,7 +130,7 @@ test('what waits unread is told with its time, and without the id that was not r
     calls: [],
     turnMs: 0,
   };
-  expect(toldOf(settlement, { isUnread: true })).toEqual({
+  expect(toldOf(result, { isUnread: true })).toEqual({
     told: {
       outcome: 'waiting',
       messageId: 'm',
@@ -148,8 +148,8 @@ test('what waits unread is told with its time, and without the id that was not r
 });
 
 test('what was superseded, and needed no call, is told without a reason', () => {
-  const settlement: Settled = { outcome: 'superseded', eventId: 'event-1', calls: [], turnMs: 0 };
-  expect(toldOf(settlement)).toEqual({
+  const result: FinalResult = { outcome: 'superseded', eventId: 'event-1', calls: [], turnMs: 0 };
+  expect(toldOf(result)).toEqual({
     told: {
       outcome: 'superseded',
       messageId: 'm',

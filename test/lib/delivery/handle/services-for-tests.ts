@@ -3,7 +3,7 @@ import type { Limits, Services } from '../../../../lib/delivery/handle/services.
 import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
 import { backoffSettings, limitSettings } from '../../../../lib/runtime/aws/settings.ts';
 import { createObserve } from '../../../../lib/runtime/telemetry/observe.ts';
-import { unpaced } from '../../platform/pace/unpaced.ts';
+import { unpaced } from '../../platform/rate-limit/unpaced.ts';
 
 const defaults = readSettings({ limits: limitSettings, backoff: backoffSettings }, {});
 

@@ -204,7 +204,7 @@ const examples: Record<RowName, Example[]> = {
       'look 1800',
     ],
   ],
-  'the function died on it too often': [
+  'the function crashed on it too often': [
     ['three times', itemWith({ open: open(2, { crashes: 3 }) }), {}, 'crashed'],
     [
       'the third time just now',
@@ -220,7 +220,7 @@ const examples: Record<RowName, Example[]> = {
     ],
     ['its replay', itemWith({ open: open(2, { ...replay, crashes: 3 }) }), replay, 'crashed'],
   ],
-  'the function died on it': [
+  'the function crashed on it': [
     ['once', withCrash(itemWith({}, { lock: lockOf(2) })), {}, 'isolate 1'],
     ['twice', itemWith({ open: open(2, { crashes: 2 }) }), {}, 'isolate 2'],
   ],

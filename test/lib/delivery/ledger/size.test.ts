@@ -5,7 +5,7 @@ import * as enrollmentCreate from '../../../../functions/enrollment-create.ts';
 import * as enrollmentRemove from '../../../../functions/enrollment-remove.ts';
 import * as gradePush from '../../../../functions/grade-push.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
-import { ledgerMessageOf } from '../../../../lib/delivery/handle/ledger-entry.ts';
+import { ledgerMessageOf } from '../../../../lib/delivery/handle/ledger-message.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
 import { rememberedMessages } from '../../../../lib/delivery/ledger/item.ts';

@@ -8,10 +8,10 @@ import { resultOf, type SentCall } from '../../../../lib/platform/client/check-a
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import type { Operation } from '../../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
-import type { Answered } from '../../../../lib/platform/pace/answered.ts';
-import type { RateLimiter, SlotResult } from '../../../../lib/platform/pace/pace.ts';
+import type { Answered } from '../../../../lib/platform/rate-limit/answered.ts';
+import type { RateLimiter, SlotResult } from '../../../../lib/platform/rate-limit/rate-limiter.ts';
 import { anyCharacter } from '../../../any-character.ts';
-import { freeTurn, unpaced } from '../pace/unpaced.ts';
+import { freeTurn, unpaced } from '../rate-limit/unpaced.ts';
 import {
   type Arrived,
   answering,
@@ -39,12 +39,12 @@ const isSigned = ({ method, path, query }: Arrived, platformSeconds: number, by 
   );
 };
 
-describe('the pace', () => {
-  /** A pace that gives turns until they are used up, and remembers what it was asked and told. */
-  const paceWith = (turns = Number.POSITIVE_INFINITY) => {
+describe('the rate limiter', () => {
+  /** A rate limiter that gives slots until they are used up, and remembers what it was asked and told. */
+  const rateLimiterWith = (turns = Number.POSITIVE_INFINITY) => {
     const asked: string[] = [];
     const told: Answered[] = [];
-    const pace: RateLimiter = {
+    const rateLimiter: RateLimiter = {
       ...unpaced,
       requestSlot: (priority, _, settle) => {
         asked.push(priority);
@@ -53,14 +53,14 @@ describe('the pace', () => {
       },
       recordAnswer: (answer) => void told.push(answer),
     };
-    return { pace, asked, told };
+    return { rateLimiter, asked, told };
   };
   const headers = { 'x-rate-limit-remaining': '490', 'x-rate-limit-reset': '12', 'x-request-cost': '10' };
 
   test('is asked before each call, by its class, and learns from each answer', async () => {
     const { url } = await answering(() => ({ body: '{"Id":1}', headers }));
-    const { pace, asked, told } = paceWith();
-    const { client, platform } = clientAt(url, { rateLimiter: pace });
+    const { rateLimiter, asked, told } = rateLimiterWith();
+    const { client, platform } = clientAt(url, { rateLimiter });
     await platform.call(operations.read, { path });
     const signal = new AbortController().signal;
     const bulk = client.for({ actor: undefined, signal, onCall: () => {}, priority: 'bulk' });
@@ -77,23 +77,21 @@ describe('the pace', () => {
     ['503', { status: 503, headers: { 'retry-after': '7' } }, 7],
   ])('learns of a refusal: %s', async (name, answer, retryAfterSeconds) => {
     const { url } = await answering(() => answer);
-    const { pace, told } = paceWith();
-    await errorOf(
-      clientAt(url, { rateLimiter: pace }).platform.call(operations.repeatable, { path, json: {} }),
-    );
+    const { rateLimiter, told } = rateLimiterWith();
+    await errorOf(clientAt(url, { rateLimiter }).platform.call(operations.repeatable, { path, json: {} }));
     const status = name === '503' ? 503 : 429;
     expect(told).toMatchObject([{ status, ...(retryAfterSeconds && { retryAfterSeconds }) }]);
   });
 
   test('learns that no answer came', async () => {
-    const { pace, told } = paceWith();
-    await errorOf(clientAt(await nobody(), { rateLimiter: pace }).platform.call(operations.read, { path }));
+    const { rateLimiter, told } = rateLimiterWith();
+    await errorOf(clientAt(await nobody(), { rateLimiter }).platform.call(operations.read, { path }));
     expect(told).toMatchObject([{ status: undefined }]);
   });
 
   test('holds back a call whose turn does not come: it is not sent, and may be sent later', async () => {
     const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
-    const { platform, reports } = clientAt(url, { rateLimiter: paceWith(0).pace });
+    const { platform, reports } = clientAt(url, { rateLimiter: rateLimiterWith(0).rateLimiter });
     const error = await errorOf(platform.call(operations.once, { path, json: {} }));
     expect(failureOf(error)).toMatchObject({ kind: 'throttled', retryAfterSeconds: 42 });
     expect([requests, reports, error.mayHaveActed]).toEqual([[], [], false]);
@@ -124,7 +122,7 @@ describe('the pace', () => {
       read: async () => ({ credential, version: `${refused.size}` }),
       refuse: (_, version) => void refused.add(version),
     };
-    const { platform } = clientAt(url, { rateLimiter: paceWith(1).pace, credentials });
+    const { platform } = clientAt(url, { rateLimiter: rateLimiterWith(1).rateLimiter, credentials });
     const error = await errorOf(platform.call(operations.read, { path }));
     expect([error.refused?.status, requests.length]).toEqual([403, 1]);
   });
@@ -134,7 +132,7 @@ describe('the pace', () => {
     const waits = [0.05, 0];
     const turn = { next: () => waits.shift() ?? 0, end: () => {} };
     const signal = new AbortController().signal;
-    const { client } = clientAt(url, { rateLimiter: paceWith().pace });
+    const { client } = clientAt(url, { rateLimiter: rateLimiterWith().rateLimiter });
     await client
       .for({ actor: undefined, signal, onCall: () => {}, slot: turn })
       .call(operations.read, { path });
@@ -143,11 +141,11 @@ describe('the pace', () => {
 
   test('lets the further calls of a message go at once, until the platform refuses one', async () => {
     const { url, requests } = await answering(() => ({ body: '{"Id":1}' }));
-    const { pace, asked } = paceWith();
+    const { rateLimiter, asked } = rateLimiterWith();
     let seconds = 0;
     const turn = { next: () => seconds, end: () => {} };
     const signal = new AbortController().signal;
-    const platform = clientAt(url, { rateLimiter: pace }).client.for({
+    const platform = clientAt(url, { rateLimiter }).client.for({
       actor: undefined,
       signal,
       onCall: () => {},

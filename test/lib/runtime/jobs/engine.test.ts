@@ -90,12 +90,12 @@ describe('a step', () => {
     const done: string[] = [];
     const step = (engine: Engine, name: string) =>
       engine.step(name, { work: async () => void done.push(name), backoff });
-    let deaths = 0;
+    let crashes = 0;
     const { result } = await run(async (engine, die) => {
       for (const name of ['one', 'two', 'three']) {
         await step(engine, name);
-        deaths += 1;
-        if (deaths === 1 || deaths === 3) await die();
+        crashes += 1;
+        if (crashes === 1 || crashes === 3) await die();
       }
       return engine.operations();
     });
@@ -184,7 +184,7 @@ describe('an approval', () => {
 
   test('is asked for once, in a step that is repeated, and comes after a crash', async () => {
     const asked: string[] = [];
-    let deaths = 0;
+    let crashes = 0;
     const { result, calls } = await run(async (engine, die) => {
       const answer = await engine.approval('approval', {
         timeoutSeconds: 60,
@@ -196,8 +196,8 @@ describe('an approval', () => {
           setTimeout(() => void send(callbackId, 'succeed', '"approved"'), 200);
         },
       });
-      deaths += 1;
-      if (deaths === 1) await die();
+      crashes += 1;
+      if (crashes === 1) await die();
       return [answer, engine.operations()];
     });
     expect(result).toEqual({ ok: true, payload: ['approved', 3] });

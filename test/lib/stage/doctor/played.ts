@@ -1,7 +1,7 @@
-import type { StepSandbox } from '../../../../lib/stage/doctor/corner.ts';
 import { runDoctor } from '../../../../lib/stage/doctor/doctor.ts';
 import type { PausedBefore } from '../../../../lib/stage/doctor/pause.ts';
 import type { Tried } from '../../../../lib/stage/doctor/report.ts';
+import type { StepSandbox } from '../../../../lib/stage/doctor/sandbox.ts';
 import type { Step } from '../../../../lib/stage/doctor/step.ts';
 import { lambdaOf } from '../../../../lib/stage/lambda-client.ts';
 import type { Target } from '../../../../lib/stage/target.ts';

@@ -5,10 +5,10 @@ import { unread, withoutFields } from '../../runtime/privacy/letter-body.ts';
 import type { Verdict } from '../ledger/ledger.ts';
 import type { DeadLetter } from '../letters/dead-letter.ts';
 import { attempt, type Invocation, type Received, type RecordResult, unsent } from './attempt.ts';
-import { isLarge, isSuspect, receiptEntry } from './deaths.ts';
+import { isLarge, isSuspect, receiptEntry } from './crashes.ts';
 import { deskNoteOf } from './desk-note.ts';
 import type { Integration } from './integration.ts';
-import { resourceIn } from './ledger-entry.ts';
+import { resourceIn } from './ledger-message.ts';
 import { report } from './report.ts';
 import { attributesOf, deliveryOf, storedAtOf } from './sqs-delivery.ts';
 import { afterUnwrittenLetter, type Decision, waitOrPark } from './wait-or-park.ts';
@@ -26,15 +26,19 @@ export const processRecord = async <Data>(
   const received = { record, delivery: deliveryOf(record, nowMs()) };
   const attemptAndFinish = async (): Promise<RecordResult> =>
     finishRecord(integration, received, {
-      settlement: await attempt(integration, received, invocation),
+      result: await attempt(integration, received, invocation),
       invocation,
     });
   if (ledger === undefined || !isSuspect(record, received.delivery, limits.visibilityMs))
     return attemptAndFinish();
   const finishUnparsed = (decision: Decision): Promise<RecordResult> => {
-    const result = waitOrPark(decision, received.delivery, limits);
-    const settlement = { ...result, eventId: undefined, calls: [], turnMs: 0 };
-    return finishRecord(integration, received, { settlement, invocation, isUnread: true });
+    const result = {
+      ...waitOrPark(decision, received.delivery, limits),
+      eventId: undefined,
+      calls: [],
+      turnMs: 0,
+    };
+    return finishRecord(integration, received, { result, invocation, isUnread: true });
   };
   // After all others.
   if (isLarge(record) && !invocation.isolated) return finishUnparsed({ kind: 'isolate', crashes: 0 });
@@ -50,32 +54,32 @@ export const processRecord = async <Data>(
   // The receipt's entry did not exist at the first crash, so it does not count that crash; the entries of the other messages' resources do.
   if (verdict.kind === 'isolate') return finishUnparsed({ ...verdict, crashes: verdict.crashes + 1 });
   if (verdict.kind !== 'send') return finishUnparsed(unsent(verdict));
-  const settlement = await attemptAndFinish();
+  const result = await attemptAndFinish();
   await ledger.settle(verdict, { ending: 'undone' });
-  return settlement;
+  return result;
 };
 
 /** `isUnread`: the message must not be parsed, as that may have killed the function. */
-type Finish = { settlement: RecordResult; invocation: Invocation; isUnread?: boolean };
+type FinishOptions = { result: RecordResult; invocation: Invocation; isUnread?: boolean };
 
 /** Writes the letter of a parked message, and reports the outcome. */
 const finishRecord = async <Data>(
   integration: Integration<Data>,
   received: Received,
-  { settlement: given, invocation: { services }, isUnread = false }: Finish,
+  { result: attempted, invocation: { services }, isUnread = false }: FinishOptions,
 ): Promise<RecordResult> => {
   const { record } = received;
-  let settlement = given;
-  if (settlement.outcome === 'parked') {
-    const { failure, eventId, ids } = settlement;
+  let result = attempted;
+  if (result.outcome === 'parked') {
+    const { failure, eventId, ids } = result;
     try {
-      const about = {
+      const letterFacts = {
         failure: ids ? { ...failure, ids } : failure,
         isValid: eventId !== undefined,
         isUnread,
         lastMs: services.nowMs(),
       };
-      const letter = letterFor(integration, received, about);
+      const letter = letterFor(integration, received, letterFacts);
       const resource = isUnread
         ? undefined
         : resourceIn(integration, record.body, { nowMs: received.delivery.startedMs, ids });
@@ -85,16 +89,16 @@ const finishRecord = async <Data>(
       await services.queues.writeLetter(letter);
     } catch (unwritten) {
       const waiting = afterUnwrittenLetter({ failure, unwritten }, received.delivery, services.limits);
-      settlement = { ...settlement, ...waiting };
+      result = { ...result, ...waiting };
     }
   }
-  if (settlement.outcome !== 'isolate') {
+  if (result.outcome !== 'isolate') {
     const asService = integration.actor === undefined;
-    report(settlement, received, { services, asService, isUnread });
-    const note = services.desk && !isUnread && deskNoteOf(integration, received, settlement);
+    report(result, received, { services, asService, isUnread });
+    const note = services.desk && !isUnread && deskNoteOf(integration, received, result);
     if (note) services.desk?.record(note);
   }
-  return settlement;
+  return result;
 };
 
 const withheldRemedy =

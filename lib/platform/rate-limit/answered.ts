@@ -1,4 +1,4 @@
-/** Facts of one answer for the pace. Undefined: no answer came, or its headers are missing or invalid. */
+/** Facts of one answer for the rate limiter. Undefined: no answer came, or its headers are missing or invalid. */
 export type Answered = {
   sentMs: number;
   status: number | undefined;

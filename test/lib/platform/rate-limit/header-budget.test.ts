@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HeaderBudget } from '../../../../lib/platform/pace/header-budget.ts';
+import { HeaderBudget } from '../../../../lib/platform/rate-limit/header-budget.ts';
 
 describe('a budget', () => {
   const first = { sentMs: 0, nowMs: 0, remaining: 50_000, resetSeconds: 60 };

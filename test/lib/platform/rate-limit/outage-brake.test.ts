@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { OutageBrake } from '../../../../lib/platform/pace/outage-brake.ts';
+import { OutageBrake } from '../../../../lib/platform/rate-limit/outage-brake.ts';
 
 describe('a platform that', () => {
   test.each<[what: string, answers: [nowMs: number, status: number | undefined, sentMs?: number][], number]>([

@@ -7,7 +7,7 @@ import {
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDigest } from '../../../lib/delivery/ledger/digest.ts';
 import { judgeEffect, type WrittenField } from '../../../lib/options/reconcile/classes.ts';
-import { readDigestMakers } from '../../../lib/options/reconcile/keys.ts';
+import { readDigestMakers } from '../../../lib/options/reconcile/digest-makers.ts';
 import { localClient } from '../../local/aws/aws.ts';
 import { startSecretsManager } from '../../local/aws/secrets-manager.ts';
 

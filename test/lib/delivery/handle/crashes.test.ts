@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { isLarge, isSuspect } from '../../../../lib/delivery/handle/deaths.ts';
+import { isLarge, isSuspect } from '../../../../lib/delivery/handle/crashes.ts';
 import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
@@ -160,7 +160,7 @@ test('a large message goes after all others with its first receipt, which is cou
   expect(runs()).toEqual(['d', 'c']);
 });
 
-test('what kills the function again and again is parked after three deaths, and its neighbours are done before', async () => {
+test('what kills the function again and again is parked after three crashes, and its neighbours are done before', async () => {
   const all = ['a', 'b', 'c', 'd', 'e'];
   await dieTogether('b', ...all.map((say) => recordOf(say)));
   expect(outcomes()).toEqual([]);
@@ -183,7 +183,7 @@ test('what kills the function again and again is parked after three deaths, and 
   ]);
 });
 
-test('what kills the function as it is parsed is parked unread after three counted deaths', async () => {
+test('what kills the function as it is parsed is parked unread after three counted crashes', async () => {
   for (let times = 0; times < 3; times += 1) await die('p', backAgain('p', times, large));
   story = [];
   await container(['p'])(backAgain('p', 3, large));

@@ -1,9 +1,9 @@
 import type { Priority } from '../../message/priority.ts';
 import type { Budget } from '../../runtime/telemetry/call-budget.ts';
 import type { Answered } from './answered.ts';
-import { RatePolicy, type RatePolicyOptions } from './pacer.ts';
+import { RatePolicy, type RatePolicyOptions } from './rate-policy.ts';
 
-/** One container's part in the pace of all containers: every caller of the platform asks for a turn first. */
+/** One container's part in the rate limit of all containers: every caller of the platform asks for a slot first. */
 export type RateLimiter = {
   /**
    * Calls `settle` when a call of this class may go, immediately if none has to wait, or when it cannot go before `untilMs`.
@@ -14,7 +14,7 @@ export type RateLimiter = {
   budget(): Budget | undefined;
 };
 
-/** A turn; or, if there is none in time, the seconds after which to ask again. */
+/** A slot; or, if there is none in time, the seconds after which to ask again. */
 export type SlotResult = { slot: RateSlot } | { slot: undefined; seconds: number };
 
 /** The right to call. Only the first call had to wait; each further one of the same work goes at once, and is charged. */
@@ -33,9 +33,9 @@ export type RateLimiterOptions = RatePolicyOptions & {
 type Waiter = { untilMs: number; onResult(result: SlotResult): void };
 type Line = { waiters: Waiter[]; timer?: { close(): void } | undefined };
 
-/** Work that could not wait in its invocation comes back within this time after the gate opens, spread at random. */
+/** Work that could not wait in its invocation comes back within this time after calls may go again, spread at random. */
 const spreadSeconds = 60;
-/** No timer is set further ahead: the gate may open earlier. */
+/** No timer is set further ahead: calls may go again earlier. */
 const maxTimerMs = 1_000;
 
 export const createRateLimiter = (options: RateLimiterOptions = {}): RateLimiter => {

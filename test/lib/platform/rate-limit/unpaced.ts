@@ -1,4 +1,4 @@
-import type { RateLimiter, RateSlot } from '../../../../lib/platform/pace/pace.ts';
+import type { RateLimiter, RateSlot } from '../../../../lib/platform/rate-limit/rate-limiter.ts';
 
 export const freeTurn: RateSlot = { next: () => 0, end: () => {} };
 

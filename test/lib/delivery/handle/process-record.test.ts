@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Invocation } from '../../../../lib/delivery/handle/attempt.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
+import { processRecord } from '../../../../lib/delivery/handle/process-record.ts';
 import type { Services } from '../../../../lib/delivery/handle/services.ts';
-import { processRecord } from '../../../../lib/delivery/handle/settle.ts';
 import type { Ledger, Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { platformId } from '../../../../lib/message/message.ts';
@@ -185,14 +185,14 @@ describe('what may have killed the function', () => {
     expect(await settled({ record: suspect }, { ledger })).toEqual({
       ...unread,
       outcome: 'isolate',
-      deaths: 3,
+      crashes: 3,
     });
     expect(story).toEqual([`takes ${receipt}`]);
   });
 
   test('is left for later if it is large, without a lock', async () => {
     const settlement = await settled({ record: large }, { ledger: ledgerWith({}) });
-    expect(settlement).toEqual({ ...unread, outcome: 'isolate', deaths: 0 });
+    expect(settlement).toEqual({ ...unread, outcome: 'isolate', crashes: 0 });
     expect(story).toEqual([]);
   });
 
@@ -200,7 +200,7 @@ describe('what may have killed the function', () => {
     const ledger = ledgerWith({}, { take: async () => ({ kind: 'isolate', crashes: 1 }) });
     expect(await settled({}, { ledger })).toEqual({
       outcome: 'isolate',
-      deaths: 1,
+      crashes: 1,
       ids: undefined,
       eventId: 'event-1',
       calls: [],
@@ -209,7 +209,7 @@ describe('what may have killed the function', () => {
     expect(story).toEqual([]);
   });
 
-  test('is parked unread after three deaths, and its text is shown nowhere else', async () => {
+  test('is parked unread after three crashes, and its text is shown nowhere else', async () => {
     const failure = {
       kind: 'crashed',
       message: 'The function died three times while it handled this message',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
-import { RatePolicy } from '../../../../lib/platform/pace/pacer.ts';
+import { RatePolicy } from '../../../../lib/platform/rate-limit/rate-policy.ts';
 import { randomFrom } from '../../../fuzz/random.ts';
 import { createClock } from './clock.ts';
 import { cost, createPlatform, latencyMs, type PlatformOptions } from './platform.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { AdaptiveRate } from '../../../../lib/platform/pace/adaptive-rate.ts';
+import { AdaptiveRate } from '../../../../lib/platform/rate-limit/adaptive-rate.ts';
 
 const cost = 10;
 /** Ten calls a second, of which so many were sent in the second since it was set. */

@@ -5,7 +5,7 @@ import * as gradeObjectCreate from '../../../../functions/grade-object-create.ts
 import * as gradeObjectUpdate from '../../../../functions/grade-object-update.ts';
 import * as gradePush from '../../../../functions/grade-push.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
-import { ledgerMessageOf } from '../../../../lib/delivery/handle/ledger-entry.ts';
+import { ledgerMessageOf } from '../../../../lib/delivery/handle/ledger-message.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
 import type { LedgerMessage } from '../../../../lib/delivery/ledger/judge.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
 import { budgetIn } from '../../../../lib/platform/client/budget-headers.ts';
-import type { Answered } from '../../../../lib/platform/pace/answered.ts';
+import type { Answered } from '../../../../lib/platform/rate-limit/answered.ts';
 import {
   createRateLimiter,
   type RateLimiterOptions,
   type SlotResult,
-} from '../../../../lib/platform/pace/pace.ts';
+} from '../../../../lib/platform/rate-limit/rate-limiter.ts';
 import { randomFrom } from '../../../fuzz/random.ts';
 
 /** A container on a clock that goes only where it is told to. */

@@ -165,7 +165,7 @@ export class RatePolicy {
     this.#close(nowMs + askedMs, nowMs);
   }
 
-  /** Milliseconds for which the gate is closed to all classes. */
+  /** Milliseconds for which no class may call. */
   #closedForMs(nowMs: number): number {
     if (nowMs < this.#closedUntilMs) return this.#closedUntilMs - nowMs;
     this.#isRefused = false;

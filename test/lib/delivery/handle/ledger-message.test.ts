@@ -7,7 +7,7 @@ import {
   ledgerMessageOf,
   placeInLedger,
   resourceIn,
-} from '../../../../lib/delivery/handle/ledger-entry.ts';
+} from '../../../../lib/delivery/handle/ledger-message.ts';
 import type { Digest } from '../../../../lib/delivery/ledger/digest.ts';
 
 const nowMs = Date.UTC(2026, 2, 1, 12);

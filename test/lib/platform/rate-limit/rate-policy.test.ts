@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
-import type { Answered } from '../../../../lib/platform/pace/answered.ts';
-import { RatePolicy, type RatePolicyOptions } from '../../../../lib/platform/pace/pacer.ts';
+import type { Answered } from '../../../../lib/platform/rate-limit/answered.ts';
+import { RatePolicy, type RatePolicyOptions } from '../../../../lib/platform/rate-limit/rate-policy.ts';
 
 type Options = Omit<RatePolicyOptions, 'random'> & { chance?: number };
 
