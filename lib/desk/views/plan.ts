@@ -428,7 +428,7 @@ const nextSteps = (
     left.some((cause) => cause.unknown > 0) &&
       again !== undefined && {
         lead: 'To send them even if the canary has no outcome yet',
-        command: `${again} --continue-undecided`,
+        command: [again, '--continue-undecided'].join(' '),
       },
   ];
 };

@@ -65,7 +65,7 @@ const [option, command] = [/(?<![\w-])--[a-z]/, /`sis-relay /];
 /** A command to type, or its last words: of these, a view shows none in a browser. */
 const isTyped = (text: string): boolean =>
   /^(?:letters|waiting|trace|crosswalk|snapshots|reconcile|npx sis-relay) /.test(text) ||
-  /^…?\s*(?:--[a-z-]+(?:[ =](?:"[^"]*"|\S+))?\s*)+$/.test(text);
+  /^\s*(?:--[a-z-]+(?:[ =](?:"[^"]*"|\S+))?\s*)+$/.test(text);
 
 const files = sources();
 
