@@ -113,7 +113,7 @@ export const integration: Integration<Data> = {
       return now !== undefined && isDeepStrictEqual(comparableFields(now), comparableFields(value));
     });
   },
-  effect: { wanted },
+  effect: { wanted, shown: async (given, context) => comparable(await shown(given, context)) },
 };
 
 export const handler = handlerOf(integration);

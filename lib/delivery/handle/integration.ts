@@ -51,8 +51,11 @@ export type Integration<Data> = {
   effect?: Effect<Data>;
 };
 
-/** What a message wants a resource to be, as comparable values by field. */
-export type Effect<Data> = { wanted(data: Data): Record<string, string> };
+/** What a message wants a resource to be, as comparable values by field, and what the platform shows of them. */
+export type Effect<Data> = {
+  wanted(data: Data): Record<string, string>;
+  shown(data: Data, context: IntegrationContext): Promise<PlatformState>;
+};
 
 /** By field, the current value, and when it was last changed, on the platform's clock. */
 export type PlatformState = { fields: Record<string, string | undefined>; changedMs: number };

@@ -1,8 +1,8 @@
 import { discardLetters } from '../messages/archive/discard.ts';
-import { revealLetters } from '../messages/letters/show.ts';
 import { replayLetters } from '../messages/replay/replay.ts';
 import { runDefaults } from '../messages/replay/run-defaults.ts';
-import { verifyLetters } from '../messages/verify/verify.ts';
+import { revealAndCompare } from '../messages/verify/compare.ts';
+import { decidable, verifyLetters } from '../messages/verify/verify.ts';
 import { discardedView } from '../views/changes.ts';
 import { countOf } from '../views/format.ts';
 import { canaryView, resultView } from '../views/plan.ts';
@@ -32,8 +32,9 @@ export const verify = async (
   const unclear = verified.letters.flatMap(({ id, found }) => (found === 'unclear' ? [id] : []));
   if (reveal && unclear.length > 0) {
     const ids = unclear.slice(0, maxRevealed);
-    const revealed = await revealLetters(target, { ids, reason, audit, signal });
-    show('Revealed', revealedView(revealed, reason), { revealed });
+    const revealed = await revealAndCompare(target, { ids, reason, audit, signal });
+    const more = unclear.length - ids.length;
+    show('Revealed', revealedView(revealed, { reason, more, filter: decidable(filter) }), { revealed });
   }
   const agreed = async (
     isGiven: boolean | undefined,

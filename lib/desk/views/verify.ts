@@ -1,9 +1,11 @@
 import { undecidedKinds } from '../../message/failure-kinds.ts';
-import type { LetterDetails } from '../messages/letters/show.ts';
+import type { Filter } from '../messages/letters/filter.ts';
+import type { Comparison, RevealedLetter } from '../messages/verify/compare.ts';
 import type { Verified } from '../messages/verify/verify.ts';
+import { filterOptions } from './filter-options.ts';
 import { countOf, numberOf } from './format.ts';
 import { about, letterLink, revealCommand } from './letters.ts';
-import { badge, type Form, list, type Note, part, section, table, text, type View } from './view.ts';
+import { badge, type Form, href, list, type Note, part, section, table, text, type View } from './view.ts';
 
 type Found = Verified['letters'][number]['found'];
 
@@ -80,7 +82,11 @@ export const maxRevealed = 20;
 export const revealForm = (ids: readonly string[]): Form => ({
   action: '/uncertain/reveal',
   fields: [{ reason: 'required' }],
-  hidden: { id: ids.slice(0, maxRevealed), kind: undecidedKinds },
+  hidden: {
+    id: ids.slice(0, maxRevealed),
+    kind: undecidedKinds,
+    more: String(Math.max(0, ids.length - maxRevealed)),
+  },
   summary:
     ids.length > maxRevealed
       ? `Reveal the oldest ${maxRevealed} to decide`
@@ -88,18 +94,59 @@ export const revealForm = (ids: readonly string[]): Form => ({
   buttons: [{ text: 'Reveal' }],
 });
 
-/** All that is needed to decide on letters: what to look for, and what each is about. `reason`: why they were revealed. */
-export const revealedView = (letters: readonly LetterDetails[], reason?: string): View => [
+type Revealed = {
+  /** Why they were revealed. */
+  reason: string | undefined;
+  /** How many others need a decision, and the filter of all. */
+  more: number;
+  filter: Filter;
+};
+
+/** All that is needed to decide on letters: what to look for, and what each is about. */
+export const revealedView = (
+  letters: readonly RevealedLetter[],
+  { reason, more, filter }: Revealed,
+): View => [
   letters.length === 0 && { tone: 'warn', text: 'None of these letters can be read now.' },
   ...letters.map((letter) =>
     section(
       `${letter.function}, letter ${letter.id.slice(0, 8)}`,
       { tone: 'todo', text: letter.remedy },
       { document: letter.message, label: `Message of ${letter.id.slice(0, 8)}` },
+      ...(letter.comparison ? comparisonView(letter.comparison) : []),
       decisionForm(letter.id, reason, letter.kind),
     ),
   ),
+  more > 0 && {
+    tone: 'plain',
+    text: `And ${numberOf(more)} more. Decide on these, then look again; or export all of them`,
+    to: href('/export', filter),
+    command: `letters export ${filterOptions(filter)} --to letters.jsonl --reason <why>`,
+  },
 ];
+
+/** What an outdated message sets beside what the platform shows. */
+const comparisonView = (comparison: Comparison): View => {
+  if ('unknown' in comparison)
+    return [{ tone: 'warn', text: `Not compared with the platform: ${comparison.unknown}.` }];
+  const { fields, sentAt, changedAt } = comparison;
+  const isSame = fields.every(({ sent, shown }) => sent === shown);
+  return [
+    table('The message and the platform', fields, {
+      // The ledger's name for what has no fields, as an enrollment.
+      Field: ({ field }) => (field === 'whole' ? 'all of it' : field),
+      'This message': ({ sent }) => sent,
+      'The platform': ({ shown = 'not shown' }) => shown || 'nothing',
+    }),
+    text(
+      `The message is from ${sentAt}. ${changedAt === undefined ? 'The platform does not say when it last changed this.' : `The platform last changed this at ${changedAt}.`}`,
+    ),
+    isSame && {
+      tone: 'good',
+      text: 'The platform holds what this message sets, so the letter can be discarded.',
+    },
+  ];
+};
 
 /** Contains the kinds: an old screen must not decide on a letter whose kind has changed since. */
 export const decisionForm = (id: string, reason = '', kind: string | undefined = 'uncertain'): Form => ({

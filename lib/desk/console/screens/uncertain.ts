@@ -1,6 +1,6 @@
 import { needsDecision, undecidedKinds } from '../../../message/failure-kinds.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
-import { revealLetters } from '../../messages/letters/show.ts';
+import { revealAndCompare } from '../../messages/verify/compare.ts';
 import { verify } from '../../verbs/verify.ts';
 import { countOf } from '../../views/format.ts';
 import { about, groupTable, letterLink, lookForm, origin } from '../../views/letters.ts';
@@ -49,7 +49,7 @@ export const addUncertain = (desk: Desk): void => {
       ...(uncertain === 0 ? [] : lookView(uncertain, given)),
       outdated > 0 && {
         tone: 'todo',
-        text: `After ${countOf(outdated, 'outdated letter')}, something newer may have been done. Compare what each was to do with what the platform holds, then send or discard them below.`,
+        text: `After ${countOf(outdated, 'outdated letter')}, something newer may have been done. Reveal what each sets beside what the platform shows, then send or discard them below.`,
       },
       groupTable('What needs a decision', groups),
     ];
@@ -98,8 +98,10 @@ ${htmlOf(desk, [rows])}</form>`;
     const { letters } = await undecidedAmong(form);
     const ids = letters.slice(0, maxRevealed).map(({ message }) => message);
     const { signal } = context.req.raw;
-    const revealed = await revealLetters(target, { ids, reason, audit: desk.audit, signal });
-    return render(desk, context, { title: 'Uncertain, revealed', content: revealedView(revealed, reason) });
+    const revealed = await revealAndCompare(target, { ids, reason, audit: desk.audit, signal });
+    const filter = { kind: [...undecidedKinds] };
+    const content = revealedView(revealed, { reason, more: Number(form.get('more') ?? 0), filter });
+    return render(desk, context, { title: 'Uncertain, revealed', content });
   });
 
   // A person has seen these letters and chosen: a replay asks only if its plan sends others.

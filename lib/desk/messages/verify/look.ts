@@ -38,7 +38,7 @@ export const whyNotLookedUp = (
   integration: Integration<unknown> | undefined,
 ): string | undefined => {
   if (kind === 'outdated')
-    return 'the platform may hold something newer: compare it with this message. Replay the letter only if the platform has something older or nothing. If not, discard it';
+    return 'the platform may hold something newer: reveal the message beside what the platform shows, and compare. Replay the letter only if the platform has something older or nothing. If not, discard it';
   if (integration === undefined) return 'its function is not one of this deployment';
   if (integration.verify === undefined)
     return 'looking it up does not decide this: the letter says what to do';
@@ -100,11 +100,21 @@ const quietFrom = ({ record }: Doubt, item: Item | undefined, { settings }: Conn
 
 type ParsedMessage = { integration: Integration<unknown>; message: Message<unknown> };
 
-const isThere = async (
-  { integration, message }: ParsedMessage,
+const isThere = (
+  parsed: ParsedMessage,
   unresolved: Unresolved,
-  { connection: { client, settings, readSecret }, files, signal }: LookParts,
-): Promise<boolean> => {
+  parts: Omit<LookParts, 'readLedger'>,
+): Promise<boolean> =>
+  asItsFunction(parsed, parts, (context) =>
+    wasDone(parsed.integration, parsed.message.data, { context, unresolved }),
+  );
+
+/** Calls the platform as the message's function would. Nothing is written. */
+export const asItsFunction = async <Result>(
+  { integration, message }: ParsedMessage,
+  { connection: { client, settings, readSecret }, files, signal }: Omit<LookParts, 'readLedger'>,
+  look: (context: IntegrationContext) => Promise<Result>,
+): Promise<Result> => {
   // Files are opened to learn their sizes, and not read.
   const abandoning = new AbortController();
   const late = AbortSignal.timeout(settings.limits.attemptTimeoutMs);
@@ -115,19 +125,17 @@ const isThere = async (
     signal: ending,
     onCall: () => {},
   });
-  const context: IntegrationContext = {
-    platform,
-    gradeObjects: (orgUnitId) => Array.fromAsync(listGradeObjects(platform, orgUnitId)),
-    openFile: (uri, maximumBytes) => files.open(uri, { maximumBytes, signal: ending }),
-    readSecret,
-    limits: settings.limits,
-    note: () => {},
-    fields: fieldsOf(integration, message),
-    // Nothing is written.
-    mustBeCurrent: async () => {},
-  };
   try {
-    return await wasDone(integration, message.data, { context, unresolved });
+    return await look({
+      platform,
+      gradeObjects: (orgUnitId) => Array.fromAsync(listGradeObjects(platform, orgUnitId)),
+      openFile: (uri, maximumBytes) => files.open(uri, { maximumBytes, signal: ending }),
+      readSecret,
+      limits: settings.limits,
+      note: () => {},
+      fields: fieldsOf(integration, message),
+      mustBeCurrent: async () => {},
+    });
   } finally {
     abandoning.abort();
   }

@@ -74,7 +74,7 @@ export const verifyLetters = async (
 };
 
 /** Only letters that a person decides on: `uncertain` by default; if letters are named, also `outdated`. */
-const decidable = (filter: Filter): Filter => {
+export const decidable = (filter: Filter): Filter => {
   if (filter.kind?.some((kind) => !needsDecision(kind)))
     throw new UsageError(
       'Only letters that are uncertain or outdated can be verified: of the others, the outcome is known.',

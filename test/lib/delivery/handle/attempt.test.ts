@@ -331,7 +331,7 @@ describe('a message that the ledger holds back', () => {
   test.each([
     ['resource', { resource: () => lost() }],
     ['fields', { fields: () => lost() }],
-    ['effect', { effect: { wanted: () => lost() } }],
+    ['effect', { effect: { wanted: () => lost(), shown: () => lost() } }],
   ])('not even to be asked, as its integration’s %s throws, is a defect and a letter', async (_, more) => {
     await container(well, more)(received(1, 0));
     expect(outcomes()).toEqual(['parked defect']);
@@ -845,7 +845,10 @@ describe('what becomes of a message in one attempt', () => {
 
   describe('that writes back what it reads', () => {
     const [older, newer] = [{ time: '2026-03-01T09:00:00Z' }, { time: '2026-03-01T11:00:00Z' }];
-    const effect: Integration<Data>['effect'] = { wanted: ({ say }) => ({ grade: say, comments: say }) };
+    const effect = {
+      wanted: ({ say }: Data) => ({ grade: say, comments: say }),
+      shown: () => lost(),
+    };
     const common = { resource: () => 'try-out/the grade', effect };
 
     test.each<[string, number | undefined, number, object]>([

@@ -55,7 +55,10 @@ describe('what the ledger is asked about a message', () => {
   test('has the digests of what it wants, and when a person has decided', async () => {
     const text = (stringValue: string) => ({ stringValue, dataType: 'String' });
     const decided = { ...record, messageAttributes: { kind: text('uncertain'), replays: text('3') } };
-    const effect = { wanted: ({ userId }: Data) => ({ grade: `${userId}`, comments: 'unknown' }) };
+    const effect = {
+      wanted: ({ userId }: Data) => ({ grade: `${userId}`, comments: 'unknown' }),
+      shown: () => Promise.reject(new Error('The ledger asks for no look at the platform.')),
+    };
     const given = { integration: { ...integration, effect }, message, delivery };
     expect(await ledgerMessageOf({ ...given, record: decided as unknown as SQSRecord }, digest)).toEqual({
       ...common,

@@ -153,7 +153,7 @@ typeEachCommand(runbook, follow, {
   // What a replay does is the same each time: of all but one the plan tells whether it is understood, and finds letters.
   shortened: (command) => (isReplay(command) && command !== replays[0] ? `${command} --dry-run` : command),
   // Letters stay that no look decides.
-  endsWith1: /letters verify$/,
+  endsWith1: /letters verify( --kind outdated .*)?$/,
   others,
 });
 
