@@ -340,14 +340,67 @@ test.each([
   ['Blackboard', 'EXTERNAL_COURSE_KEY,EXTERNAL_PERSON_KEY,ROLE,ROW_STATUS,AVAILABLE_IND'],
   ['Moodle', 'username,firstname,lastname,email,course1,role1,group1'],
   ['Moodle, without a header', 'add, student, 5, CF101'],
-  [undefined, 'STRM,CLASS_NBR,EMPLID,STDNT_ENRL_STATUS'],
+  [undefined, 'STRM,SUBJECT,TITLE'],
 ])('a table of %s is recognised by its columns, with a mapping to start from', (format, header) => {
   const columns = header.split(',');
   expect(formatOf(columns)).toBe(format);
-  const mapping = mappingToStartFrom(columns, ['student']);
+  const mapping = mappingToStartFrom(columns, { roles: ['student'] });
   if (format?.includes('without')) return;
   if (format === undefined) expect(mapping).toBeUndefined();
   else expect(mapping).toMatchObject({ messages: [{ function: 'enrollment-create' }] });
+});
+
+test.each<[string, string[], object | undefined]>([
+  ['TERM_CODE,CRN,SPRIDEN_ID,RSTS_CODE', ['RE', 'DD', 'RW'], { is: ['RE', 'RW'], not: ['DD'] }],
+  ['STRM,CLASS_NBR,EMPLID,STDNT_ENRL_STATUS', ['E'], { is: ['E'] }],
+  [
+    'Course,Student Status,Login,Registration Status',
+    ['Dropped/Deleted', 'Web Registered', 'Not registered'],
+    { is: ['Web Registered'], not: ['Dropped/Deleted', 'Not registered'] },
+  ],
+  ['COURSE,LOGIN,STATUS', ['X', 'Z'], { is: null, not: ['X', 'Z'] }],
+  ['COURSE,LOGIN,STATUS', [], undefined],
+  ['COURSE,LOGIN,REGION_CODE', ['N', 'S'], undefined],
+  [
+    'course_id,user_id,role,status',
+    ['active', 'concluded'],
+    { is: ['active'], not: ['concluded', 'completed', 'inactive', 'deleted', 'deleted_last_completed'] },
+  ],
+])(
+  'the mapping to start from for %s takes of the statuses %j those of people who are enrolled',
+  (header, statuses, condition) => {
+    const {
+      messages: [message],
+    } = mappingToStartFrom(header.split(','), { roles: [], statuses }) as {
+      messages: [{ when?: Record<string, object> }];
+    };
+    expect(Object.values(message.when ?? {})).toEqual(condition === undefined ? [] : [condition]);
+  },
+);
+
+test('a flat file of registrations is proposed a mapping by the statuses and terms that it has', async () => {
+  const folder = temporaryFolder();
+  const [table, mapping] = ['sfrstcr.csv', 'mapping.json'].map((name) => join(folder, name)) as [
+    string,
+    string,
+  ];
+  const rows = ['RE', 'RW', 'RW', 'DD', 'WL'].map((status, at) => `202710,1043${at},A0012${at},${status}`);
+  writeFileSync(table, ['TERM_CODE,CRN,SPRIDEN_ID,RSTS_CODE', ...rows, ''].join('\n'));
+  await typed(`snapshots diff ${table} --write-mapping ${mapping}`);
+  expect(JSON.parse(readFileSync(mapping, 'utf8'))).toEqual({
+    messages: [
+      {
+        function: 'enrollment-create',
+        when: { RSTS_CODE: { is: ['RW', 'RE'], not: ['DD', 'WL'] } },
+        data: { orgUnitCode: '{TERM_CODE}.{CRN}', orgDefinedId: 'SPRIDEN_ID', roleId: { value: null } },
+        key: ['TERM_CODE', 'CRN', 'SPRIDEN_ID'],
+        removed: {
+          function: 'enrollment-remove',
+          data: { orgUnitCode: '{TERM_CODE}.{CRN}', orgDefinedId: 'SPRIDEN_ID' },
+        },
+      },
+    ],
+  });
 });
 
 test('of a table that nobody knows, the mapping that is written has every null named that must be filled in', async () => {

@@ -3,17 +3,17 @@ import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { inFolder } from '../../../runtime/files/folder.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
-import { openSqlEngine } from '../../../runtime/files/tables/engine.ts';
-import { readTable, rowsOf } from '../../../runtime/files/tables/table.ts';
+import { openSqlEngine, type SqlEngine } from '../../../runtime/files/tables/engine.ts';
+import { readTable, rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import { isTable } from '../feed.ts';
 import {
+  codeColumnsOf,
   formatOf,
   isOfOneRoster,
   mappingToStartFrom,
   moodleColumns,
-  roleColumnOf,
 } from '../package/formats.ts';
 import { firstRowOf } from '../package/manifest.ts';
 import { openZip } from '../package/zip.ts';
@@ -64,7 +64,8 @@ export const surveyTables = async (file: string): Promise<TablesSurvey | undefin
   }
 };
 
-const maxRoles = 30;
+/** A column with more values has no codes. */
+const maxCodes = 30;
 
 const surveyOf = async (
   pieces: Readable | AsyncIterable<Buffer>,
@@ -77,23 +78,29 @@ const surveyOf = async (
   const format = formatOf(table.columns);
   const isHeaderless = format === 'Moodle, without a header';
   const columns = isHeaderless ? [...moodleColumns] : table.columns;
-  const role = roleColumnOf(columns);
-  const source = isHeaderless ? table.columns[1] : role;
+  const named = codeColumnsOf(columns);
+  const source = isHeaderless ? table.columns[1] : named.role;
   using db = await openSqlEngine({ folder, threads: 1 });
-  const found =
-    source === undefined
-      ? []
-      : await db.all<[string]>(
-          `SELECT role FROM (${rowsOf(table, { role: source })}) WHERE coalesce(role, '') <> '' GROUP BY role ORDER BY count(*) DESC, role LIMIT ${maxRoles}`,
-          [table.path],
-        );
-  const roles = [...new Set([...(isHeaderless && source ? [source] : []), ...found.map(([each]) => each)])];
+  const found = await codesIn(db, table, source);
+  const roles = [...new Set([...(isHeaderless && source ? [source] : []), ...found])].slice(0, maxCodes);
+  const seen = isHeaderless ? [] : await codesIn(db, table, named.status);
+  const statuses = seen.length > maxCodes ? [] : seen;
   return {
     name,
     format,
     columns: table.columns,
     rows: table.rows,
-    mapping: mappingToStartFrom(columns, roles),
+    mapping: mappingToStartFrom(columns, { roles, statuses }),
     ...(isHeaderless && { header: columns.join(table.delimiter) }),
   };
+};
+
+/** The values of a column, the most frequent ones first, and one more than can be codes. */
+const codesIn = async (db: SqlEngine, table: Table, column: string | undefined): Promise<string[]> => {
+  if (column === undefined) return [];
+  const found = await db.all<[string]>(
+    `SELECT code FROM (${rowsOf(table, { code: column })}) WHERE coalesce(code, '') <> '' GROUP BY code ORDER BY count(*) DESC, code LIMIT ${maxCodes + 1}`,
+    [table.path],
+  );
+  return found.map(([code]) => code);
 };

@@ -4,6 +4,8 @@ type Enrollments = {
   user: readonly string[];
   field: 'userName' | 'orgDefinedId';
   role?: string;
+  /** Within which the course's number is unique. */
+  term?: string;
   /** The values of a column for enrollments, and for what is no longer one. */
   status?: { column: string; is: readonly string[]; not: readonly string[] };
   /** The values of a column that adds and drops, if the table has only what changed. */
@@ -103,35 +105,62 @@ export const formatOf = (firstRow: readonly string[]): string | undefined =>
 export const isOfOneRoster = (columns: readonly string[]): boolean =>
   columns.some((column) => /sourcedid/i.test(column));
 
-/** Words in the names of columns of formats that nobody knows. */
+/** Words in the names of columns of formats that nobody knows. A status is that of the enrollment, if several columns have one. */
 const guesses = {
-  course: /course|class|section|crn|group|offering|module/i,
-  user: /login|user|e-?mail|person|student|pupil|learner|member|net_?id|instructor|teacher/i,
-  role: /role/i,
+  role: [/role/i],
+  status: [
+    /enr.*stat|regist.*(stat|code)|reg_?(stat|code)|rsts/i,
+    /^((row|record)[ _]?)?status([ _]?code)?$/i,
+  ],
+  course: [/course|class|section|crn|group|offering|module/i],
+  user: [
+    /login|user|e-?mail|person|student|pupil|learner|member|net_?id|instructor|teacher/i,
+    /emplid|pidm|spriden|banner/i,
+  ],
+  term: [/term|strm|semester/i],
 };
+
+/** Values of a status by which somebody is enrolled, in the words and codes of many systems. */
+const registered =
+  /^(a|e|r|re|rw|y|1|true|yes|en|act|cur|enr|reg)$|\b(active|enrolled|registered|enabled|current)\b/i;
+const isRegistered = (value: string): boolean =>
+  registered.test(value.trim()) && !/\b(not|no|non|never|un|de|in|pre)\b/i.test(value);
 
 const enrollmentsOf = (columns: readonly string[]): Enrollments | undefined => {
   const known = knownOf(columns);
   if (known) return known.enrollments;
   const rest = new Set(columns);
   const take = (what: keyof typeof guesses): string[] => {
-    const found = [...rest].find(
-      (column) => guesses[what].test(column) && !/name/i.test(column.replace(/user.?name/i, '')),
+    const isNamed = (column: string): boolean => !/name/i.test(column.replace(/user.?name/i, ''));
+    const found = guesses[what].flatMap((words) =>
+      [...rest].filter((column) => words.test(column) && isNamed(column)),
     );
-    if (found === undefined) return [];
-    rest.delete(found);
-    return [found];
+    for (const column of found.slice(0, 1)) rest.delete(column);
+    return found.slice(0, 1);
   };
-  const [[role], course, user] = [take('role'), take('course'), take('user')];
-  if (course.length === 0 || user.length === 0) return undefined;
-  const isLogin = /login|user.?name|e-?mail|net_?id/i.test(user[0] ?? '');
-  return { course, user, field: isLogin ? 'userName' : 'orgDefinedId', ...(role !== undefined && { role }) };
+  const [[role], [status], course, user] = [take('role'), take('status'), take('course'), take('user')];
+  if (course[0] === undefined || user[0] === undefined) return undefined;
+  // The number of a section is that of another one in the next term.
+  const [term] = /crn|class_?n(br|o|um)/i.test(course[0]) ? take('term') : [];
+  const isLogin = /login|user.?name|e-?mail|net_?id/i.test(user[0]);
+  return {
+    course,
+    user,
+    field: isLogin ? 'userName' : 'orgDefinedId',
+    ...(role !== undefined && { role }),
+    ...(status !== undefined && { status: { column: status, is: [], not: [] } }),
+    ...(term !== undefined && { term }),
+  };
 };
 
-/** The column of the roles of a table about enrollments, as the table writes it. */
-export const roleColumnOf = (columns: readonly string[]): string | undefined => {
-  const { role } = enrollmentsOf(columns) ?? {};
-  return role && columns.find((column) => column.toLowerCase() === role.toLowerCase());
+/** The columns of the roles and of the status in a table about enrollments, as the table writes them. */
+export const codeColumnsOf = (
+  columns: readonly string[],
+): Partial<Record<'role' | 'status', string | undefined>> => {
+  const { role, status } = enrollmentsOf(columns) ?? {};
+  const own = (name: string | undefined) =>
+    columns.find((column) => column.toLowerCase() === name?.toLowerCase());
+  return { role: own(role), status: own(status?.column) };
 };
 
 /** A mapping to fill in, for a table of which nobody knows what it is about: a person replaces each null by a column or an id. */
@@ -148,11 +177,11 @@ export const mappingToFillIn = {
 
 /**
  * A mapping to start from, for a table about enrollments; undefined: it is about something else. A person replaces each null by the
- * platform's id of a role.
+ * platform's id of a role, and the one of a status by the values of those who are enrolled. `roles`, `statuses`: the values in the table.
  */
 export const mappingToStartFrom = (
   columns: readonly string[],
-  roles: readonly string[],
+  { roles, statuses = [] }: { roles: readonly string[]; statuses?: readonly string[] },
 ): object | undefined => {
   const found = enrollmentsOf(columns);
   if (found === undefined) return undefined;
@@ -160,16 +189,20 @@ export const mappingToStartFrom = (
     names.flatMap((name) => columns.filter((column) => column.toLowerCase() === name.toLowerCase()))[0];
   const [course, user, role] = [own(found.course), own(found.user), found.role && own([found.role])];
   if (course === undefined || user === undefined) return undefined;
-  const whom = { orgUnitCode: course, [found.field]: user };
+  const { term } = found;
+  const whom = {
+    orgUnitCode: term === undefined ? course : `{${term}}.{${course}}`,
+    [found.field]: user,
+  };
   const [state, add, drop] = found.changes ?? [found.status?.column];
   const when = state === undefined ? undefined : own([state]);
-  const { is, not } = found.status ?? {};
+  const condition = found.changes ? [add] : found.status && conditionOf(found.status, statuses);
   return {
     ...(found.changes && { mode: 'delta' }),
     messages: [
       {
         function: 'enrollment-create',
-        ...(when !== undefined && { when: { [when]: found.changes ? [add] : { is, not } } }),
+        ...(when !== undefined && condition && { when: { [when]: condition } }),
         data: {
           ...whom,
           roleId:
@@ -177,7 +210,7 @@ export const mappingToStartFrom = (
               ? { value: null }
               : { from: role, values: Object.fromEntries(roles.map((each) => [each, null])) },
         },
-        key: [...new Set([course, own(['section_id']), user])].filter((column) => column !== undefined),
+        key: [...new Set([term, course, own(['section_id']), user])].filter((column) => column !== undefined),
         removed: {
           function: 'enrollment-remove',
           ...(found.changes && when !== undefined && { when: { [when]: [drop] } }),
@@ -186,4 +219,15 @@ export const mappingToStartFrom = (
       },
     ],
   };
+};
+
+/** Null: no value looks like that of somebody who is enrolled. Undefined: there are no values. */
+const conditionOf = (
+  { is, not }: Pick<NonNullable<Enrollments['status']>, 'is' | 'not'>,
+  values: readonly string[],
+): object | undefined => {
+  if (is.length === 0 && values.length === 0) return undefined;
+  const [found, others] = [values.filter(isRegistered), values.filter((value) => !isRegistered(value))];
+  const [wanted, left] = [found.length > 0 ? found : is, [...new Set([...others, ...not])]];
+  return { is: wanted.length > 0 ? wanted : null, ...(left.length > 0 && { not: left }) };
 };
