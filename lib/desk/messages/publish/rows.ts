@@ -9,7 +9,7 @@ import { type Unwrapped, unwrapped } from '../../../message/envelope.ts';
 import { isJson, isObject, readJson, readJsonWithPlace } from '../../../message/json.ts';
 import { maxMessageBytes } from '../../../message/sqs-limits.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
-import { tableRows } from '../../../runtime/files/tables/table.ts';
+import { doubtfulRows, tableRows } from '../../../runtime/files/tables/table.ts';
 import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import type { Input } from '../../../stage/input.ts';
@@ -285,16 +285,20 @@ const mappedRows = (given: Mapping, dating: Dating): TableFormat => {
 
 async function* csvRows(input: Input, format: TableFormat): AsyncGenerator<Row> {
   let header: string[] | undefined;
-  const rows = tableRows(input.open(), {
+  const options = {
     file: input.name,
     maxRecordBytes: maxMessageBytes,
     delimiterIn: format.separator === undefined ? delimiterIn : () => format.separator ?? ',',
-    onHeader: (columns, separator) => {
-      header = columns;
-      format.begin(columns, input.name, separator);
-    },
-  });
+  };
   try {
+    const rows = tableRows(input.open(), {
+      ...options,
+      doubtful: await doubtfulRows(input.open(), options),
+      onHeader: (columns, separator) => {
+        header = columns;
+        format.begin(columns, input.name, separator);
+      },
+    });
     for await (const row of rows) {
       if (row.problem === undefined)
         yield* format.rows(row.line, new Map(header?.map((name, at) => [name, row.cells[at] as Cell])));

@@ -124,6 +124,20 @@ const createWidths = (file: string) => {
   };
 };
 
+/**
+ * Rows whose cells may not be those of their columns: which ones shows only the whole table.
+ * @throws UnusableFile if it is not CSV in UTF-8.
+ */
+export const doubtfulRows = async (
+  pieces: AsyncIterable<Buffer>,
+  options: ScanOptions,
+): Promise<DamagedRow[]> => {
+  const widths = createWidths(options.file);
+  const blocks = scan(pieces, { ...options, widths, onHeader: () => {} });
+  while (!(await blocks.next()).done) keepTableMemoryLow();
+  return widths.doubtful();
+};
+
 export type TableCell = { text: string; quoted: boolean };
 export type TableRow = { line: number; cells: TableCell[]; problem?: undefined } | DamagedRow;
 
@@ -133,8 +147,16 @@ export type TableRow = { line: number; cells: TableCell[]; problem?: undefined }
  */
 export async function* tableRows(
   pieces: AsyncIterable<Buffer>,
-  options: ScanOptions & { onHeader(columns: string[], delimiter: string): void },
+  {
+    doubtful = [],
+    ...options
+  }: ScanOptions & {
+    onHeader(columns: string[], delimiter: string): void;
+    /** As `doubtfulRows` gives them. */
+    doubtful?: readonly DamagedRow[];
+  },
 ): AsyncGenerator<TableRow> {
+  const doubtfulByLine = new Map(doubtful.map((row) => [row.line, row]));
   let delimiter = '';
   const found = scan(pieces, {
     ...options,
@@ -153,7 +175,10 @@ export async function* tableRows(
         yield next;
         at += 1;
       }
-      yield { line, cells: cells.map(({ text, quoted }) => ({ text: asItWas(text), quoted })) };
+      yield doubtfulByLine.get(line) ?? {
+        line,
+        cells: cells.map(({ text, quoted }) => ({ text: asItWas(text), quoted })),
+      };
     }
     yield* damaged.slice(at);
   }

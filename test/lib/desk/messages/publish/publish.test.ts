@@ -581,6 +581,27 @@ describe('a table with columns of its own', () => {
     expect((await sentTo(office, 'enrollment-create')).map(({ id }) => id)).not.toContain(enrolled[0]?.id);
   });
 
+  test('has its shifted rows told as a comparison does, and sends none of them', async () => {
+    const office = await offices.open();
+    const rows = ['A-1,Ann,ann,S,', 'A-1,Lee, Bob,bob,S,', 'A-1,cy', '', 'A-1,Di,di,S,,'];
+    const { sent, problems } = await publish(
+      office,
+      fileOf(['COURSE,NAME,LOGIN,ROLE,NOTE', ...rows].join('\n'), '.csv'),
+      { mapping: await mappingOf({ ...enroll, when: undefined, time: undefined }) },
+    );
+    expect({ sent, problems }).toEqual({
+      sent: 0,
+      problems: [
+        {
+          line: 3,
+          problem:
+            'has 6 cells, and other rows have fewer: a separator may be inside a cell, which must then be quoted',
+        },
+        { line: 4, problem: 'has 2 cells, but the header has 5' },
+      ],
+    });
+  });
+
   test('is told by line and column where it is wrong', async () => {
     const office = await offices.open();
     const rows = ['MATH-101,007,T,active,no,,,', 'MATH-101, x,S,active,yes,many,yesterday,'];
