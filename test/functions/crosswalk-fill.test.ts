@@ -109,7 +109,7 @@ describe('org units', () => {
     const answer = await fill();
     expect(answer).toMatchObject({
       outcome: 'filled',
-      message: 'The crosswalk is filled.',
+      message: 'The crosswalk is filled from the platform’s list of org units.',
       files: [],
       fills: [
         { kind: 'orgUnitCode', source: 'platform', names: 68, added: 68, removed: 0, changed: 0, moved: 0 },
@@ -224,7 +224,15 @@ describe('users.csv', () => {
   test('tells user names and numbers, in columns of any order and with any delimiter, and is read again where it is another', async () => {
     const rows = '0042;301;x;lena\n;302;y;"liam; jr."\n0043;303;z;\n;304;;ä\n;305;;ä\n;304;;ä\n';
     await users(`\ufefforgDefinedId;userId;note;userName\n${rows}`);
+    await put('crosswalk/a/users.csv', '');
+    await put('crosswalk/user.csv', '');
     const answer = await fill();
+    expect(answer).toMatchObject({
+      message: 'The crosswalk is filled from the platform’s list of org units, crosswalk/users.csv.',
+      unread: ['crosswalk/a/users.csv', 'crosswalk/user.csv'],
+    });
+    await remove('crosswalk/a/users.csv');
+    await remove('crosswalk/user.csv');
     expect(answer.files).toMatchObject([
       { key: 'crosswalk/users.csv', rows: 6, badRows: 0, isWhole: true, kinds: ['userName', 'orgDefinedId'] },
     ]);

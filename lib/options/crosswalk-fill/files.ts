@@ -25,7 +25,18 @@ export const crosswalkFiles = [
 
 type CrosswalkFile = (typeof crosswalkFiles)[number];
 
-export const reportKey = 'crosswalk/report.csv';
+const folder = 'crosswalk/';
+export const reportKey = `${folder}report.csv`;
+
+/** More of them say nothing new. */
+const maxUnread = 20;
+
+/** Files beside them, of which nothing is read. */
+export const unreadFiles = async ({ keysUnder }: Pick<Filling['store'], 'keysUnder'>): Promise<string[]> => {
+  const own: string[] = [reportKey, ...crosswalkFiles.map(({ key }) => key)];
+  const keys = await keysUnder(folder);
+  return keys.filter((key) => !own.includes(key) && !key.endsWith('/')).slice(0, maxUnread);
+};
 
 export type FileRead = {
   key: string;

@@ -21,7 +21,15 @@ import {
   type Written,
   writeBuckets,
 } from './compare.ts';
-import { areUsable, compareFiles, crosswalkFiles, type FileRead, isHeld, reportKey } from './files.ts';
+import {
+  areUsable,
+  compareFiles,
+  crosswalkFiles,
+  type FileRead,
+  isHeld,
+  reportKey,
+  unreadFiles,
+} from './files.ts';
 import type { FillSettings } from './fill-settings.ts';
 import { heldIn, heldKey, type RetainedNames } from './held.ts';
 import {
@@ -62,6 +70,8 @@ export type FillAnswer = {
   /** `held`: some names stay as they were, and a person must find out why. */
   outcome: 'filled' | 'held';
   message: string;
+  /** Files in the same folder that no fill reads, as their names are others. */
+  unread: string[];
   fills: Filled[];
   files: FileRead[];
 };
@@ -103,12 +113,18 @@ const fillAll = async (run: Run): Promise<FillAnswer> => {
     ...(await fill(run, 'org units', [{ kind: 'orgUnitCode', source: 'platform', parts, isWhole: true }])),
   );
   if (courses.length > 0) fills.push(...(await fillFromClasslists(run, courses)));
-  return step('tell', () => reportResult({ files, fills }, services));
+  const sources = [
+    'the platform’s list of org units',
+    ...(courses.length > 0 ? ['the classlists'] : []),
+    ...Object.keys(looked.etags),
+  ];
+  return step('tell', () => reportResult({ files, fills, sources, unread: looked.unread }, services));
 };
 
 type FilesLooked = {
   /** Existing files, by key. */
   etags: Record<string, string>;
+  unread: string[];
   isChanged: boolean;
   unwritten: Awaited<ReturnType<typeof unwritten>>;
 };
@@ -153,7 +169,7 @@ const lookAtFiles = async ({ store }: FillServices): Promise<FilesLooked> => {
   const moved = movedIn(await store.readJsonIfAny(movedKey('file')));
   const left = await unwritten(store);
   const isChanged = !isSame || moved.codes.length > 0 || left.some(({ source }) => source === 'file');
-  return { etags, isChanged, unwritten: left };
+  return { etags, unread: await unreadFiles(store), isChanged, unwritten: left };
 };
 
 type AllListed = { parts: string[]; courses: number[] };
@@ -322,7 +338,7 @@ const endFillIfFailureLasts = async <Result>(
  * output.
  */
 const reportResult = async (
-  { files, fills }: Pick<FillAnswer, 'files' | 'fills'>,
+  { files, fills, sources, unread }: Pick<FillAnswer, 'files' | 'fills' | 'unread'> & { sources: string[] },
   { observe, store }: FillServices,
 ): Promise<FillAnswer> => {
   for (const { key, badRows } of files)
@@ -344,6 +360,7 @@ const reportResult = async (
   for (const each of ['filled', 'held'])
     observe.count('CrosswalkFills', { outcome: each }, each === outcome ? 1 : 0);
   observe.flush();
-  const message = problems.length > 0 ? `${problems.join('; ')}.` : 'The crosswalk is filled.';
-  return { outcome, message, fills, files };
+  const message =
+    problems.length > 0 ? `${problems.join('; ')}.` : `The crosswalk is filled from ${sources.join(', ')}.`;
+  return { outcome, message, unread, fills, files };
 };

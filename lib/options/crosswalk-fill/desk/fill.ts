@@ -21,7 +21,12 @@ type FillOptions = {
   audit: Audit;
 };
 
-const answer = z.object({ outcome: z.enum(['filled', 'held']), message: z.string() });
+const answer = z.object({
+  outcome: z.enum(['filled', 'held']),
+  message: z.string(),
+  /** Undefined: a version before 1.1 filled it. */
+  unread: z.array(z.string()).optional(),
+});
 
 /** `held`: some names stay as they were, and a person must find out why. */
 export type FillResult = z.output<typeof answer>;

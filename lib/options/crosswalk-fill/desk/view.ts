@@ -1,6 +1,7 @@
 import { ageOf, numberOf } from '../../../desk/views/format.ts';
 import { type Block, type Form, part, stepOf, table, text, type View } from '../../../desk/views/view.ts';
 import { plain } from '../../../runtime/privacy/printable.ts';
+import { crosswalkFiles } from '../files.ts';
 import type { FillResult } from './fill.ts';
 import type { Held, MovedCode, MovedCodes, ShownName } from './names.ts';
 
@@ -93,10 +94,16 @@ export const heldView = (held: readonly Held[]): View =>
 /** Undefined: it has not ended. */
 export const filledView = (result: FillResult | undefined): View => {
   if (result === undefined) return [text('The fill is still running. Its function continues by itself.')];
-  const { outcome, message } = result;
-  return outcome === 'filled'
-    ? [{ tone: 'good', text: message }]
-    : [{ tone: 'warn', text: plain(message) }, correctSource];
+  const { outcome, message, unread = [] } = result;
+  return [
+    ...(outcome === 'filled'
+      ? [{ tone: 'good' as const, text: message }]
+      : [{ tone: 'warn' as const, text: plain(message) }, correctSource]),
+    unread.length > 0 && {
+      tone: 'warn',
+      text: `Not read: ${unread.map(plain).join(', ')}. The names of the files that are read are ${crosswalkFiles.map(({ key }) => key).join(' and ')}`,
+    },
+  ];
 };
 
 export const fillForm: Form = {
