@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { isTimeZone } from '../../message/time-zone.ts';
 import { delimiters } from '../../runtime/files/tables/delimiter.ts';
+import { isLanguage } from './months.ts';
 
 /** What programs put around a value, so that a spreadsheet or a person leaves it as it is. */
 const protections = ['spaces', 'quotes', 'hash', 'formula'] as const;
@@ -25,6 +26,8 @@ export const fileRules = z.strictObject({
   decimal,
   /** Which number comes first in a date such as 1/05/2023. Without it, such a date is not read. */
   dateOrder: z.enum(['day-month-year', 'month-day-year']).optional(),
+  /** That of the names of months, as in 17-MÄR-2026; default: English. */
+  language: z.string().refine(isLanguage, 'must be the code of a language, such as de').optional(),
   /** Where days and times without an offset from UTC are meant. */
   timeZone: z
     .string()

@@ -1,8 +1,9 @@
 import { type SafeText, safe } from '../../message/safe-text.ts';
 import { clockMs } from '../../message/time-zone.ts';
 import type { FileRules } from './cell-rules.ts';
+import { monthIn } from './months.ts';
 
-type Rules = Pick<FileRules, 'dateOrder' | 'timeZone'>;
+type Rules = Pick<FileRules, 'dateOrder' | 'language' | 'timeZone'>;
 
 /** As messages have it. */
 const ofMessages = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
@@ -11,13 +12,12 @@ const form = new RegExp(
   [
     String.raw`^(?:(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)|(?<compact>\d{8})`,
     String.raw`|(?<first>\d{1,2})[./-](?<second>\d{1,2})[./-](?<lastYear>\d{4})`,
-    String.raw`|(?<namedDay>\d{1,2})-(?<name>[A-Za-z]{3})-(?<namedYear>\d{4}))`,
+    String.raw`|(?<namedDay>\d{1,2})[-./\s]{1,3}(?<name>\p{L}[\p{L}\p{M}]{2,20})[-./\s]{1,3}(?<namedYear>\d{4}))`,
     String.raw`(?:(?:T|\s+|-)(?<hour>\d{1,2})[:.](?<minute>\d\d)(?:[:.](?<secondOf>\d\d)(?:[.,](?<fraction>\d+))?)?`,
     String.raw`(?:\s*(?<half>[AaPp])\.?[Mm]\.?)?\s*(?<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?$`,
   ].join(''),
+  'u',
 );
-
-const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
 /** A time as messages have it, or why it is none. `isUnclear`: it is one, but says too little. */
 export type TimeOrProblem =
@@ -40,6 +40,11 @@ export const timeIn = (text: string, rules: Rules): TimeOrProblem => {
       isUnclear: true,
       problem: safe`can be two days, as 1/05/2023 can. Set "dateOrder" under "cells"`,
     };
+  if (found.name !== undefined && monthIn(found.name, rules.language) === undefined)
+    return {
+      isUnclear: true,
+      problem: safe`has no month of English, or of "language" under "cells". Set that, as in "de"`,
+    };
   const localMs = localMsIn(found, rules);
   if (localMs === undefined) return noTime;
   const { zone, fraction } = found;
@@ -54,8 +59,8 @@ export const timeIn = (text: string, rules: Rules): TimeOrProblem => {
 };
 
 /** In milliseconds, as a clock there shows it. */
-const localMsIn = (found: Record<string, string | undefined>, { dateOrder }: Rules): number | undefined => {
-  const [year, month, day] = dayIn(found, dateOrder);
+const localMsIn = (found: Record<string, string | undefined>, rules: Rules): number | undefined => {
+  const [year, month, day] = dayIn(found, rules);
   const { hour = '0', minute = '0', secondOf = '0', half } = found;
   const isTwelve = half !== undefined;
   const hours = isTwelve ? (Number(hour) % 12) + (half.toLowerCase() === 'p' ? 12 : 0) : Number(hour);
@@ -79,13 +84,12 @@ const dayIn = (
     name,
     namedYear,
   }: Record<string, string | undefined>,
-  order: Rules['dateOrder'],
+  { dateOrder: order, language }: Rules,
 ): [year: number, month: number, day: number] => {
   if (year !== undefined) return [Number(year), Number(month), Number(day)];
   if (compact !== undefined)
     return [Number(compact.slice(0, 4)), Number(compact.slice(4, 6)), Number(compact.slice(6))];
-  if (name !== undefined)
-    return [Number(namedYear), monthNames.indexOf(name.toLowerCase()) + 1, Number(namedDay)];
+  if (name !== undefined) return [Number(namedYear), monthIn(name, language) ?? 0, Number(namedDay)];
   const [dayOf, monthOf] = order === 'day-month-year' ? [first, second] : [second, first];
   return [Number(lastYear), Number(monthOf), Number(dayOf)];
 };

@@ -48,7 +48,7 @@ export const snapshotSettings = z
      */
     roleOrder: z.array(z.string()).default([]),
     /** How all cells are read. */
-    cells: fileRules.default({}),
+    cells: fileRules.omit({ language: true }).default({}),
     /** As in `cells`, where 1.0.0 did not have it. */
     dateOrder: fileRules.shape.dateOrder,
     /**

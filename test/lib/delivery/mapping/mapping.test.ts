@@ -399,6 +399,7 @@ describe('a time', () => {
     data: { orgUnitId: { value: 1 }, userId: { value: 1 }, roleId: { value: 1 } },
   };
   const berlin = { timeZone: 'Europe/Berlin' };
+  const noMonth = 'has no month of English, or of "language" under "cells". Set that, as in "de"';
 
   test.each([
     ['2026-03-17T14:05:09Z', {}, '2026-03-17T14:05:09Z'],
@@ -416,6 +417,21 @@ describe('a time', () => {
       { timeZone: 'America/New_York', dateOrder: 'month-day-year' },
       '2026-11-28T05:30:00Z',
     ],
+    ['17. March 2026', berlin, '2026-03-16T23:00:00Z'],
+    ['17 sept. 2026', berlin, '2026-09-16T22:00:00Z'],
+    ['17-MRZ-2026 14:05', { ...berlin, language: 'de' }, '2026-03-17T13:05:00Z'],
+    ['3. März 2026', { ...berlin, language: 'de' }, '2026-03-02T23:00:00Z'],
+    ['17-Dez-2026', { ...berlin, language: 'de' }, '2026-12-16T23:00:00Z'],
+    ['17/fevr./2026', { ...berlin, language: 'fr' }, '2026-02-16T23:00:00Z'],
+    ['17-ENE-2026', { ...berlin, language: 'es' }, '2026-01-16T23:00:00Z'],
+    ['17 stycznia 2026', { ...berlin, language: 'pl' }, '2026-01-16T23:00:00Z'],
+    ['17-KAS-2026', { ...berlin, language: 'tr' }, '2026-11-16T23:00:00Z'],
+    ['17 мая 2026', { ...berlin, language: 'ru' }, '2026-05-16T22:00:00Z'],
+    ['17-MRZ-2026', berlin, noMonth],
+    ['17-ENE-2026', { ...berlin, language: 'de' }, noMonth],
+    // juin or juillet
+    ['17-JUI-2026', { ...berlin, language: 'fr' }, noMonth],
+    ['30-FEB-2026', berlin, '30-FEB-2026'],
     // The hour that a clock shows twice is the first one or the second, but never none.
     ['2026-10-25 02:30', berlin, expect.stringMatching(/^2026-10-25T0[01]:30:00Z$/)],
     ['2026-11-28 09:30', {}, 'has no offset from UTC. Set "timeZone" under "cells", as in "Europe/Berlin"'],
