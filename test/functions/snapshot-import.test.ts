@@ -446,6 +446,76 @@ test('a file that the bucket gives to nobody fails at once, has a record that sa
   expect(await keysUnder('snapshot-records/unaccepted/')).toEqual([]);
 });
 
+describe('an empty file', () => {
+  const key = 'snapshots/registrations.csv';
+  const unaccepted = () => keysUnder('snapshot-records/unaccepted/');
+  const putVersion = async (Body: string) => {
+    time.pass(1_000);
+    const { VersionId: versionId } = await stack().s3.send(new PutObjectCommand({ Bucket, Key: key, Body }));
+    return { key, versionId };
+  };
+  const untilListed = async (count: number): Promise<void> => {
+    while ((await unaccepted()).length < count) await sleep(20);
+  };
+  beforeEach(async () => {
+    const message = {
+      function: 'enrollment-create',
+      data: { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { value: 110 } },
+      key: ['COURSE', 'LOGIN'],
+    };
+    await put('snapshot-mappings/registrations.json', JSON.stringify({ messages: [message] }));
+  });
+
+  test('waits a minute for its content, and is passed over when that has come, which is imported', async () => {
+    const ended: string[] = [];
+    const begin = async (name: string, version: object) => {
+      const answer = await invoke(version);
+      ended.push(name);
+      return answer;
+    };
+    const empty = begin('the empty file', await putVersion(''));
+    await untilListed(1);
+    const content = begin('its content', await putVersion('COURSE,LOGIN\nBIO-101,ada\n'));
+    await untilListed(2);
+    time.pass(50_000);
+    // Several looks at whose turn it is.
+    await sleep(2_500);
+    expect(ended).toEqual([]);
+    expect(await Promise.all((await unaccepted()).map(jsonAt))).toMatchObject([
+      { key, is: 'waiting' },
+      { key, is: 'waiting' },
+    ]);
+    time.pass(10_000);
+    expect(await empty).toEqual({
+      outcome: 'replaced',
+      message: 'The file was empty, and its content was put after it.',
+    });
+    const accepted = await content;
+    expect(accepted).toMatchObject({ outcome: 'accepted', message: '1 events were sent.' });
+    expect(ended).toEqual(['the empty file', 'its content']);
+    expect(await sent()).toEqual({
+      'enrollment-create': [{ orgUnitCode: 'BIO-101', userName: 'ada', roleId: 110 }],
+    });
+    // Nobody is told of a failure, and nothing is left to see to.
+    expect((await keysUnder('snapshot-records/')).filter((each) => each.endsWith('/record.json'))).toEqual([
+      `snapshot-records/${accepted.id}/record.json`,
+    ]);
+    expect(await unaccepted()).toEqual([]);
+    expect(job.metrics('SnapshotImports').filter(([, count]) => count > 0)).toEqual([['accepted', 1]]);
+  });
+
+  test('without content fails after that minute, by its name', async () => {
+    const failed = invoke(await putVersion(''));
+    await untilListed(1);
+    time.pass(60_000);
+    expect(await failed).toMatchObject({
+      outcome: 'failed',
+      message: expect.stringContaining('registrations.csv is empty'),
+    });
+    expect(await recordOf(await failed)).toMatchObject({ state: 'failed' });
+  });
+});
+
 describe('a file that is none', () => {
   test('is ignored if it is not complete, and refused where it lies elsewhere', async () => {
     expect(await invoke({ key: 'snapshots/export.zip.part' })).toMatchObject({ outcome: 'ignored' });
