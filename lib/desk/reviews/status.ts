@@ -7,12 +7,13 @@ import {
   priorities,
   readPaceUse,
 } from '../../runtime/telemetry/pace-use.ts';
-import { type PlatformReach, readReach } from '../../runtime/telemetry/platform-reach.ts';
+import type { PlatformReach } from '../../runtime/telemetry/platform-reach.ts';
 import { type AuditedCommand, openCommands } from '../../stage/audit-log.ts';
 import { awsTimeMs } from '../../stage/aws-time.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import { type ConnectionReport, checkConnection } from '../../stage/connection/check.ts';
 import { withConnection } from '../../stage/connection/connection.ts';
+import { functionsReach } from '../../stage/connection/functions-reach.ts';
 import { type PausedFunction, pausedFunctions } from '../../stage/pause.ts';
 import type { Target } from '../../stage/target.ts';
 import { compareDeployed, type DeployedVersion } from '../../stage/version.ts';
@@ -117,7 +118,7 @@ export const statusOf = async <Part extends OptionFacts = never>(
   const reviews = Promise.all([
     known(deployedVersion(target)),
     known(openCommands(target, signal)),
-    known(reachOf(target)),
+    known(functionsReach(target)),
     known(readExpected(target)),
     readUnanswered(target, { functions, sinceMs: Date.now() - unansweredSinceMs, signal }),
     Promise.all(parts.map((read) => read(target, signal))),
@@ -161,9 +162,6 @@ const deployedVersion = async (target: Target): Promise<DeployedVersion | undefi
   const deployed = await target.deployed?.();
   return deployed && compareDeployed(deployed);
 };
-
-const reachOf = async ({ dynamodb, ledgerTable: table }: Target): Promise<PlatformReach | undefined> =>
-  table === undefined ? undefined : readReach({ dynamodb, table, nowMs: Date.now });
 
 /** How far this machine's clock is behind AWS'. */
 const ownOffsetMs = async (target: Target): Promise<number> => (await awsTimeMs(target)) - Date.now();

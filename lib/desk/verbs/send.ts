@@ -1,3 +1,4 @@
+import { functionsReachedMs } from '../../stage/connection/functions-reach.ts';
 import { pausedFunctions } from '../../stage/pause.ts';
 import { type Edited, type EditOptions, editLetters } from '../messages/edit/edit.ts';
 import { functionsIn } from '../messages/replay/plan.ts';
@@ -32,6 +33,7 @@ export const replay = async (
   const result = await replayLetters(target, options, {
     ...sendingHooks(operator, options, { isUndecidedContinued, leastCanary: 1 }),
     audit,
+    functionsReachedMs: () => functionsReachedMs(target),
     onProgress: operator.progress('Taking letters'),
     confirm: async (plan, connection) => {
       const paused = await pausedFunctions(target, functionsIn(plan));

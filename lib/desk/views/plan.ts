@@ -12,7 +12,7 @@ import type { PausedFunction } from '../../stage/pause.ts';
 import type { Plan, PlannedGroup } from '../messages/replay/plan.ts';
 import type { ReplayResult } from '../messages/replay/replay.ts';
 import type { Canary, CauseCounts, OutcomeCounts, ReplayCounts, RunOptions } from '../messages/replay/run.ts';
-import { countOf, durationOf, numberOf } from './format.ts';
+import { ageOf, countOf, durationOf, numberOf } from './format.ts';
 import { causeColumns, groupTable, matchText, origin, remarksOnLetters, revealCommand } from './letters.ts';
 import { isPaused, pausedNotes } from './pause.ts';
 import { type Block, href, type Note, part, section, type Tone, table, text, type View } from './view.ts';
@@ -58,10 +58,7 @@ const planSections = (plan: Plan, report: Probed): View => {
         notChecked,
         {
           tone: 'plain',
-          text:
-            report === 'not asked'
-              ? 'A plan without a probe looks for no secrets, and at only some of the messages that were invalid.'
-              : 'There are too many letters to check them all: this plan checked only some of those that may fail again.',
+          text: 'There are too many letters to check them all: this plan checked only some of those that may fail again.',
         },
         { lead: 'To check all of them', command: `letters replay --kind ${kindsIn(notChecked).join(',')}` },
         {
@@ -166,7 +163,7 @@ const decisionNotes = (uncertain: PlannedGroup[]): View =>
     ];
   });
 
-const probeNotes = (report: Probed<Pick<ConnectionReport, 'problems'>>): View => {
+const probeNotes = (report: Probed<Pick<ConnectionReport, 'problems' | 'functionsReachedMs'>>): View => {
   if (report === 'not asked')
     return [{ tone: 'plain', text: 'The platform was not asked. The canary will show what still fails.' }];
   if (report === undefined)
@@ -176,9 +173,17 @@ const probeNotes = (report: Probed<Pick<ConnectionReport, 'problems'>>): View =>
         text: 'The platform was not asked, because PLATFORM_URL is not set. The canary will show what still fails.',
       },
     ];
-  if (report.problems.length === 0)
+  const { problems, functionsReachedMs } = report;
+  if (functionsReachedMs !== undefined)
+    return [
+      {
+        tone: 'warn',
+        text: `The platform does not answer this machine, but answered the functions ${ageOf(functionsReachedMs)} ago. Not checked: whether it accepts the service’s credential, and still refuses what it refused. The canary shows it.`,
+      },
+    ];
+  if (problems.length === 0)
     return [{ tone: 'good', text: "The platform answers, and accepts the service's credential." }];
-  return report.problems.map(({ what }) => ({ tone: 'bad', text: plain(what) }));
+  return problems.map(({ what }) => ({ tone: 'bad', text: plain(what) }));
 };
 
 export const runSentence = (

@@ -13,6 +13,7 @@ import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import type { PlatformReach } from '../../runtime/telemetry/platform-reach.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../stage/connection/check.ts';
+import { isRecent } from '../../stage/connection/functions-reach.ts';
 import { needsRole } from '../../stage/roles.ts';
 import { type DeployedVersion, versionText } from '../../stage/version.ts';
 import type { Group } from '../messages/letters/groups.ts';
@@ -150,11 +151,6 @@ const concernNotes = ({
     text: `A person must authorize again in ${countOf(Math.max(0, authorizationDays ?? 0), 'day')}`,
   },
 ];
-
-/** A check by the functions is older than this if connection-check does not run. */
-const checkedWithinMs = 20 * 60_000;
-
-const isRecent = ({ atMs }: PlatformReach): boolean => Date.now() - atMs < checkedWithinMs;
 
 /** What the functions see may differ from what this machine sees: they have a network of their own. */
 const reachNote = (reach: PlatformReach | undefined): Note => {

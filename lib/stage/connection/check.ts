@@ -12,6 +12,8 @@ export type ConnectionReport = {
   platform: string;
   /** The platform answers, and not only a proxy before it. */
   reachable: boolean;
+  /** When the functions last reached it, if the caller's machine does not; undefined: they do not, or it was not asked. */
+  functionsReachedMs?: number;
   /** For reading. Undefined: unknown, because the platform or Secrets Manager does not answer. */
   credentialAccepted: boolean | undefined;
   /** It was not tried, because the caller may not read it. */

@@ -37,7 +37,7 @@ export const addLetters = (program: Command, cli: Cli): void => {
       '--include-uncertain',
       'also send letters that are uncertain or outdated: you have checked what the platform holds',
     )
-    .option('--no-probe', 'do not probe the platform first for what cannot succeed yet')
+    .option('--no-probe', 'do not ask the platform first what cannot succeed yet')
     .option('--reason <text>', 'why, kept with the message and in the audit log', reasonText);
   addFilterOptions(addRunOptions(replay, '--canary-wait'))
     .addHelpText('after', examples.replay)

@@ -16,56 +16,98 @@ import type { Selected, Selection } from '../letters/list.ts';
  */
 export type Preflight = (letter: Selected) => { why: string; todo: string } | 'unchecked' | undefined;
 
+export type PreflightOptions = {
+  /** Asks the platform, too. */
+  probe: boolean;
+  /** When the functions last reached the platform: asked if this machine does not reach it. */
+  functionsReachedMs?: (() => Promise<number | undefined>) | undefined;
+};
+
 /**
- * Asks the platform for the current user and that user's rights, and Secrets Manager for the existing secrets. Changes nothing. Without a
- * probe, it asks neither.
+ * Asks Secrets Manager for the existing secrets, and with a probe the platform for the current user and that user's rights. Changes
+ * nothing. What only the functions reach is not asked: a replay is a message to a function, which decides by itself, and the canary shows
+ * what it decided.
  */
 export const runPreflight = async (
   target: Target,
   selection: Selection,
-  { probe }: { probe: boolean },
+  { probe, functionsReachedMs }: PreflightOptions,
 ): Promise<{ preflight: Preflight; report: ConnectionReport | undefined }> => {
   const signedByUsers = await functionsSignedByUsers();
   const needsSecret = ({ record: { kind, function: name, user } }: Selected): boolean =>
     kind === 'missing-credential' && user !== undefined && signedByUsers.has(name);
-  if (!probe)
-    return {
-      preflight: (letter) => (needsSecret(letter) ? 'unchecked' : unreadable(letter)),
-      report: undefined,
-    };
-  const probed = await withConnection(target, async (connection) => {
-    const report = await checkConnection(connection);
-    const secretOf = (letter: Selected): string | undefined =>
-      needsSecret(letter) ? `${connection.secretPrefix}/users/${letter.record.user}` : undefined;
-    const named = selection.letters.map((letter) => secretOf(letter));
-    const secrets = [...new Set(named.flatMap((each) => each ?? []))];
-    // As they are all that was selected, they are all looked at.
-    const asked = named.includes(undefined) ? secrets.slice(0, maxSecrets) : secrets;
-    const [knownSecrets, refusedGroups] = await Promise.all([
-      lookForSecrets(target, asked),
-      report.reachable ? groupsStillRefused(connection, { selection, signedByUsers }) : new Set<Group>(),
+  const asked = { selection, signedByUsers, needsSecret };
+  if (!probe && !selection.letters.some(needsSecret)) return { preflight: unreadable, report: undefined };
+  const made = await withConnection(target, async (connection) => {
+    const [lacksSecret, report] = await Promise.all([
+      secretsPreflight(target, connection, asked),
+      probe ? reportOf(connection, functionsReachedMs) : undefined,
     ]);
-    const lacksSecret: Preflight = (letter) => {
-      const secret = secretOf(letter);
-      if (secret === undefined || knownSecrets.get(secret)) return undefined;
-      if (!knownSecrets.has(secret)) return 'unchecked';
-      return { why: 'their secrets do not exist yet', todo: letter.group.remedy };
-    };
-    const [problem] = report.problems;
-    const preflight: Preflight = (letter) => {
-      if (!report.reachable && problem) return { why: 'the platform does not answer', todo: problem.remedy };
-      if (report.credentialAccepted === false && problem && !signedByUsers.has(letter.record.function))
-        return { why: 'the platform refuses the service’s credential', todo: problem.remedy };
-      if (refusedGroups.has(letter.group))
-        return { why: 'a probe shows that the platform still refuses them', todo: letter.group.remedy };
-      const [scope] = letter.record.kind === 'missing-scope' ? letter.group.grants : [];
-      if (scope && report.scopes && !report.scopes.includes(scope))
-        return { why: `the service’s secret does not ask for the scope ${scope}`, todo: letter.group.remedy };
-      return lacksSecret(letter) ?? unreadable(letter);
-    };
+    const refused = report && (await refusalsPreflight(connection, report, asked));
+    const preflight: Preflight = (letter) => refused?.(letter) ?? lacksSecret(letter) ?? unreadable(letter);
     return { preflight, report };
   });
-  return probed ?? { preflight: unreadable, report: undefined };
+  return made ?? { preflight: unreadable, report: undefined };
+};
+
+const reportOf = async (
+  connection: Connection,
+  functionsReachedMs: PreflightOptions['functionsReachedMs'],
+): Promise<ConnectionReport> => {
+  const report = await checkConnection(connection);
+  const reachedMs = report.reachable ? undefined : await functionsReachedMs?.();
+  return reachedMs === undefined ? report : { ...report, functionsReachedMs: reachedMs };
+};
+
+type AskedLetters = {
+  selection: Selection;
+  signedByUsers: ReadonlySet<string>;
+  needsSecret(letter: Selected): boolean;
+};
+
+/** Letters whose user has no secret yet. */
+const secretsPreflight = async (
+  target: Target,
+  { secretPrefix }: Connection,
+  { selection, needsSecret }: AskedLetters,
+): Promise<Preflight> => {
+  const secretOf = (letter: Selected): string | undefined =>
+    needsSecret(letter) ? `${secretPrefix}/users/${letter.record.user}` : undefined;
+  const named = selection.letters.map((letter) => secretOf(letter));
+  const secrets = [...new Set(named.flatMap((each) => each ?? []))];
+  // As they are all that was selected, they are all looked at.
+  const asked = named.includes(undefined) ? secrets.slice(0, maxSecrets) : secrets;
+  const knownSecrets = await lookForSecrets(target, asked);
+  return (letter) => {
+    const secret = secretOf(letter);
+    if (secret === undefined || knownSecrets.get(secret)) return undefined;
+    if (!knownSecrets.has(secret)) return 'unchecked';
+    return { why: 'their secrets do not exist yet', todo: letter.group.remedy };
+  };
+};
+
+/** Letters that the platform would refuse, or not answer. */
+const refusalsPreflight = async (
+  connection: Connection,
+  report: ConnectionReport,
+  { selection, signedByUsers }: AskedLetters,
+): Promise<Preflight> => {
+  const refusedGroups = report.reachable
+    ? await groupsStillRefused(connection, { selection, signedByUsers })
+    : new Set<Group>();
+  const [problem] = report.problems;
+  const isAway = !report.reachable && report.functionsReachedMs === undefined;
+  return (letter) => {
+    if (isAway && problem) return { why: 'the platform does not answer', todo: problem.remedy };
+    if (report.credentialAccepted === false && problem && !signedByUsers.has(letter.record.function))
+      return { why: 'the platform refuses the service’s credential', todo: problem.remedy };
+    if (refusedGroups.has(letter.group))
+      return { why: 'a probe shows that the platform still refuses them', todo: letter.group.remedy };
+    const [scope] = letter.record.kind === 'missing-scope' ? letter.group.grants : [];
+    if (scope && report.scopes && !report.scopes.includes(scope))
+      return { why: `the service’s secret does not ask for the scope ${scope}`, todo: letter.group.remedy };
+    return undefined;
+  };
 };
 
 const unreadable: Preflight = ({ record, group }) =>
@@ -102,7 +144,7 @@ const maxProbes = 20;
  */
 const groupsStillRefused = async (
   { client, site: { apiRoot } }: Connection,
-  { selection, signedByUsers }: { selection: Selection; signedByUsers: Set<string> },
+  { selection, signedByUsers }: Pick<AskedLetters, 'selection' | 'signedByUsers'>,
 ): Promise<Set<Group>> => {
   const samples = new Map<Group, Selected>();
   for (const letter of selection.letters)

@@ -10,7 +10,7 @@ import type { Letter } from '../letters/letter.ts';
 import { type Selected, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
 import { type Plan, planReplay } from './plan.ts';
-import { type Preflight, runPreflight } from './preflight.ts';
+import { type Preflight, type PreflightOptions, runPreflight } from './preflight.ts';
 import { type ReplayCounts, ReplayRun, type RunHooks, type RunOptions } from './run.ts';
 
 export type ReplayOptions = RunOptions & {
@@ -29,7 +29,8 @@ export type ReplayOptions = RunOptions & {
 };
 
 export type ReplayHooks = RunHooks &
-  ReadOptions & {
+  ReadOptions &
+  Pick<PreflightOptions, 'functionsReachedMs'> & {
     audit: Audit;
     /** Decides by the plan whether anything is sent. */
     confirm(plan: Plan, report: ConnectionReport | undefined): Promise<boolean>;
@@ -59,7 +60,7 @@ export const replayLetters = async (
   const { signal } = hooks;
   const selection = await selectLetters(target, options, signal);
   const [{ preflight: probe, report }, refused] = await Promise.all([
-    runPreflight(target, selection, options),
+    runPreflight(target, selection, { ...options, ...hooks }),
     isStillInvalid(target, selection.letters, { ...hooks, atMost: options.lookAtMost ?? maxLooked }),
   ]);
   const preflight: Preflight = (letter) => {

@@ -180,9 +180,19 @@ test('what was not checked has a section of its own, and is in no other number',
 test('a plan without a probe says that nothing was asked, and asks for no address of the platform', () => {
   const notChecked = [group('missing-credential', 20)];
   const told = printed(plan({ notChecked, unchecked: 20 }), 'not asked').join('\n');
-  expect(told).toContain('A plan without a probe looks for no secrets');
   expect(told).toContain('The platform was not asked. The canary will show what still fails.');
   expect(told).not.toContain('PLATFORM_URL');
+});
+
+test('a plan of a machine that does not reach the platform says what was not checked, and that the functions reach it', () => {
+  const away = { reachable: false, problems: [{ what: 'No answer', remedy: 'Check your network' }] };
+  const send = [group('missing-credential', 2)];
+  const told = (more: object) =>
+    printed(plan({ send }), { ...away, ...more } as unknown as ConnectionReport).join('\n');
+  expect(told({ functionsReachedMs: Date.now() - 180_000 })).toContain(
+    'The platform does not answer this machine, but answered the functions 3 min ago. Not checked: ',
+  );
+  expect(told({})).toContain('✗ No answer');
 });
 
 test('a function that is paused is told with the letters that would wait, and how it is resumed', () => {

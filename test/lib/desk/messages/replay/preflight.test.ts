@@ -2,7 +2,10 @@ import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type LetterFailure, sqsMessageOf } from '../../../../../lib/delivery/letters/dead-letter.ts';
 import { reindexLetters } from '../../../../../lib/desk/messages/letters/reindex.ts';
+import type { PreflightOptions } from '../../../../../lib/desk/messages/replay/preflight.ts';
 import { replayLetters } from '../../../../../lib/desk/messages/replay/replay.ts';
+import { writeReach } from '../../../../../lib/runtime/telemetry/platform-reach.ts';
+import { functionsReachedMs } from '../../../../../lib/stage/connection/functions-reach.ts';
 import { localOffice } from '../../cli/local-office.ts';
 import { eventBody, failureOf, never } from '../../cli/office.ts';
 
@@ -24,7 +27,10 @@ const park = async (name: string, failure: Partial<LetterFailure>, data: object 
   await reindexLetters(office.target(), { signal: never, settleMs: 0 });
 };
 
-const plan = async (settings: Record<string, string> = {}, { probe = true } = {}) => {
+const plan = async (
+  settings: Record<string, string> = {},
+  { probe = true, functionsReachedMs }: Partial<PreflightOptions> = {},
+) => {
   const { plan: made } = await replayLetters(
     office.target({ PLATFORM_CONNECT_TIMEOUT_MS: '500', ...settings }),
     {
@@ -37,7 +43,7 @@ const plan = async (settings: Record<string, string> = {}, { probe = true } = {}
       rate: 5,
       stopAfter: 5,
     },
-    { audit, signal: never, confirm: async () => true },
+    { audit, signal: never, functionsReachedMs, confirm: async () => true },
   );
   return {
     send: made.send.map(({ function: name, kind, letters }) => [name, kind, letters]),
@@ -68,6 +74,20 @@ describe('a letter cannot succeed yet', () => {
     expect((await plan()).send).toHaveLength(2);
   });
 
+  test('unless the functions reach it: they judge each message', async () => {
+    await park('grade-push', { kind: 'unavailable' });
+    const away = { PLATFORM_URL: 'http://127.0.0.1:9' };
+    const { dynamodb, ledgerTable: table = '' } = office.target();
+    const seen = async (isReached: boolean, nowMs: number) => {
+      await writeReach({ dynamodb, table, nowMs: () => nowMs }, { isReached, what: '', remedy: '' });
+      const asked = () => functionsReachedMs(office.target());
+      return (await plan(away, { functionsReachedMs: asked })).send.length;
+    };
+    expect(await seen(true, Date.now())).toBe(1);
+    expect(await seen(false, Date.now())).toBe(0);
+    expect(await seen(true, Date.now() - 3_600_000)).toBe(0);
+  });
+
   test('while the service’s credential is refused, unless a learner’s own signs it', async () => {
     await park('grade-push', { kind: 'credentials' });
     await park('submission-upload', { kind: 'rejected' });
@@ -90,11 +110,19 @@ describe('a letter cannot succeed yet', () => {
       notChecked: [],
     });
     await park('grade-push', { kind: 'rejected' });
-    expect(await plan({}, { probe: false })).toEqual({
-      send: [['grade-push', 'rejected', 1]],
-      notYet: [],
-      notChecked: [['submission-upload', 'missing-credential', 2]],
-    });
+    // Secrets Manager has the secrets, whether or not the platform is asked, or answers.
+    const found = {
+      send: [
+        ['submission-upload', 'missing-credential', 1],
+        ['grade-push', 'rejected', 1],
+      ],
+      notYet: [['their secrets do not exist yet', 1]],
+      notChecked: [],
+    };
+    expect(await plan({}, { probe: false })).toEqual(found);
+    const away = { PLATFORM_URL: 'http://127.0.0.1:9' };
+    expect(await plan(away, { probe: false })).toEqual(found);
+    expect(await plan(away, { functionsReachedMs: async () => Date.now() })).toEqual(found);
   });
 
   test('while who signs may not even read what it would change', async () => {
