@@ -3,8 +3,9 @@ import { open, readFile } from 'node:fs/promises';
 import { asItWas, cellAt, cellsOf, type TableCell } from './cells.ts';
 import { delimiterSaidIn } from './delimiter.ts';
 import { quotedName, quotedText } from './engine.ts';
+import { carriageReturn, lineFeed } from './row-scanner.ts';
 import { createWidths, type DamagedRow, maxDamaged } from './row-widths.ts';
-import { carriageReturn, createScanner, lineFeed, type Scanner } from './scanner.ts';
+import { TableScanner } from './scanner.ts';
 import { keepTableMemoryLow } from './table-memory.ts';
 import { UnusableFile } from './unusable-file.ts';
 
@@ -166,8 +167,7 @@ async function* scan(
     onHeader(columns: string[], delimiter: string): void;
   },
 ): AsyncGenerator<Block> {
-  let scanner: Scanner | undefined;
-  let columns: string[] | undefined;
+  let scanner: TableScanner | undefined;
   let rest: Buffer = Buffer.alloc(0);
   const begin = (bytes: Buffer, isEnd: boolean): Buffer | undefined => {
     const isEnough = (line: string | undefined): boolean =>
@@ -179,7 +179,8 @@ async function* scan(
     if (said !== undefined) [header, from] = firstLineOf(own);
     if (!isEnough(header)) return undefined;
     const delimiter = said ?? delimiterIn?.(header ?? own.toString()) ?? ',';
-    scanner = createScanner({ file, delimiter, maxRecordBytes, line: said === undefined ? 1 : 2 });
+    const line = said === undefined ? 1 : 2;
+    scanner = new TableScanner({ file, delimiter, maxRecordBytes, line, widths, onHeader });
     return own;
   };
   const take = (all: Buffer, isEnd: boolean): Block | undefined => {
@@ -188,25 +189,14 @@ async function* scan(
       rest = all;
       return undefined;
     }
-    const damaged: DamagedRow[] = [];
-    const firstLine = scanner.line();
-    const { written, from } = scanner.take(bytes, {
-      isEnd,
-      columns,
-      onHeader: (content, delimiter) => {
-        columns = cellsOf(content, delimiter).map(({ text }) => plainName(text));
-        onHeader(columns, delimiter);
-        return columns;
-      },
-      onDamaged: (row) => damaged.push(row),
-      widths,
-    });
+    const firstLine = scanner.line;
+    const { written, damaged, from } = scanner.take(bytes, isEnd);
     if (!isUtf8(bytes.subarray(0, from)))
       throw new UnusableFile(
         `${file} is not UTF-8 in line ${lineNotUtf8(bytes.subarray(0, from), firstLine)}. Export it as UTF-8`,
       );
     rest = bytes.subarray(from);
-    return { written, damaged, rows: scanner.rows(), hasMarks: scanner.hasMarks() };
+    return { written, damaged, rows: scanner.rows, hasMarks: scanner.hasMarks };
   };
   let isFirst = true;
   for await (const block of blocksOf(pieces, blockBytes)) {
@@ -266,9 +256,6 @@ const withoutMark = (bytes: Buffer, file: string): Buffer => {
 };
 
 type Head = TableOptions & { delimiter: string; path: string };
-
-/** A spreadsheet may have protected it, too. */
-const plainName = (text: string): string => text.trim().replace(/^="(.*)"$/, '$1');
 
 const asWritten: Table['readCell'] = (cell) => cell;
 
