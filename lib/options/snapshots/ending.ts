@@ -112,10 +112,10 @@ export const endingText = (feed: string, ending: FeedEnding): string => {
     ending;
   const ends =
     enrollments === 0
-      ? 'no enrollment ends, as it alone wants none'
+      ? 'no enrollment ends'
       : `${counted(enrollments, 'enrollment ends', 'enrollments end')}, which no other file wants, of ${counted(people, 'person', 'people')} in ${counted(orgUnits, 'org unit')}`;
   return [
-    `${feed} is to be ended by a person's request: ${ends}`,
+    `A person asked to end ${feed}: ${ends}`,
     ...(changed > 0
       ? [
           `${counted(changed, 'enrollment begins or changes', 'enrollments begin or change')} as other files say`,
@@ -123,18 +123,20 @@ export const endingText = (feed: string, ending: FeedEnding): string => {
       : []),
     ...(wantedByOthers > 0
       ? [
-          `${counted(wantedByOthers, 'enrollment stays', 'enrollments stay')}, as other files want ${wantedByOthers === 1 ? 'it' : 'them'}`,
+          `${counted(wantedByOthers, 'enrollment stays', 'enrollments stay')}, because other files want ${wantedByOthers === 1 ? 'it' : 'them'}`,
         ]
       : []),
     ...(grades > 0
-      ? [`${counted(grades, 'grade stays', 'grades stay')}, as grades cannot be removed from the platform`]
+      ? [
+          `${counted(grades, 'grade stays', 'grades stay')}, because grades cannot be removed from the platform`,
+        ]
       : []),
     ...(changedGrades > 0
       ? [`${counted(changedGrades, 'grade is', 'grades are')} set as another file says`]
       : []),
     ...(notRemoved > 0
       ? [
-          `${counted(notRemoved, 'thing stays', 'things stay')} on the platform, as the mapping had no "removed" message for ${notRemoved === 1 ? 'it' : 'them'}`,
+          `${counted(notRemoved, 'thing stays', 'things stay')} on the platform, because the mapping had no "removed" message for ${notRemoved === 1 ? 'it' : 'them'}`,
         ]
       : []),
   ].join('; ');

@@ -47,7 +47,7 @@ describe('the end of a feed', () => {
     bucket.write('snapshot-mapping.json', JSON.stringify({ messages: [] }));
     const { reasons, bodies } = await end('backfill.csv');
     expect(reasons).toEqual([
-      "backfill.csv is to be ended by a person's request: 2 enrollments end, which no other file wants, of 1 person in 2 org units; 1 enrollment stays, as other files want it",
+      'A person asked to end backfill.csv: 2 enrollments end, which no other file wants, of 1 person in 2 org units; 1 enrollment stays, because other files want it',
     ]);
     expect(bodies.map(({ type }) => type)).toEqual(['sis.enrollment-remove.v1', 'sis.enrollment-remove.v1']);
     expect(platform.all()).toEqual(['2601 101 110', '2602 103 110']);
@@ -82,7 +82,7 @@ describe('the end of a feed', () => {
     set({ orgUnitCode: '{course.courseCode}-{term.title}', user: { field: 'orgDefinedId', column: 'none' } });
     const { reasons } = await end('oneroster.zip');
     expect(reasons).toEqual([
-      "oneroster is to be ended by a person's request: 4 enrollments end, which no other file wants, of 4 people in 2 org units; 1 enrollment stays, as other files want it; 2 grades stay, as grades cannot be removed from the platform",
+      'A person asked to end oneroster: 4 enrollments end, which no other file wants, of 4 people in 2 org units; 1 enrollment stays, because other files want it; 2 grades stay, because grades cannot be removed from the platform',
     ]);
     expect(platform.all()).toEqual(['2601 101 110', '2601/Essay 101 17.5', '2601/Essay 102 0 “See me”']);
   });
@@ -92,7 +92,7 @@ describe('the end of a feed', () => {
     await put('students.csv', roster('BIO-101 ada S', 'BIO-101 ben S'));
     const { reasons, bodies } = await end('students.csv');
     expect(reasons).toEqual([
-      `students.csv is to be ended by a person's request: no enrollment ends, as it alone wants none; 2 things stay on the platform, as the mapping had no "removed" message for them`,
+      `A person asked to end students.csv: no enrollment ends; 2 things stay on the platform, because the mapping had no "removed" message for them`,
     ]);
     expect([bodies, platform.all().length]).toEqual([[], 2]);
   });
@@ -110,7 +110,7 @@ describe('the end of a feed', () => {
     expect(platform.all()).toEqual(['2601 101 109', '2601 102 110']);
     const { reasons } = await end('assistants.csv');
     expect(reasons[0]).toContain(
-      'no enrollment ends, as it alone wants none; 1 enrollment begins or changes as other files say; 1 enrollment stays',
+      'no enrollment ends; 1 enrollment begins or changes as other files say; 1 enrollment stays',
     );
     expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
   });

@@ -69,9 +69,7 @@ describe('who leaves one of two rows while its names are unknown stays by the ot
       put('export.zip', await zip({ ...both, enrollments: enrollments(...rows) }), { isApproved: true });
     await night('LEC ada', 'LAB ada', 'LAB ben');
     const { report } = await night('LEC ada');
-    expect(report.join()).toContain(
-      'enrollments in LAB that ended, but stay, as the crosswalk does not know who or what is meant: 2',
-    );
+    expect(report.join()).toContain('enrollments in LAB that are no longer in this file, but stay: 2');
     crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
     platform.replay();
     await night('LEC ada', 'LEC cleo');
@@ -186,7 +184,7 @@ test('a role that stayed for a row that could not be used gives way to that of a
   await put('export.zip', await exported(`BIO ada teacher ${at(0)}`));
   await put('export.zip', await exported(`BIO ada dean ${at(0)}`));
   const { report } = await put('a.csv', table(['COURSE', 'LOGIN', 'ROLE', 'AT'], `BIO ada A ${at(1)}`));
-  expect(report.join('\n')).toContain('a row that cannot be used may be about the same');
+  expect(report.join('\n')).toContain('was refused and may be about the same enrollment');
   expect(platform.valueOf('2601 101')).toBe('109');
   await put('export.zip', await exported());
   expect(platform.valueOf('2601 101')).toBe('111');
@@ -208,7 +206,7 @@ test.each([
     await put('export.zip', await exported(stays));
     await put('export.zip', await exported('dean'));
     const { report } = await put('a.csv', roster(`BIO ada ${row}`));
-    const text = 'a row that cannot be used may be about the same: the platform keeps what it has';
+    const text = 'was refused and may be about the same enrollment, so the platform keeps what it has';
     expect(report.join('\n').includes(text)).toBe(isNamed);
     expect(platform.valueOf('2601 101')).toBe(now);
   },
@@ -232,7 +230,7 @@ test('what was sent by a new user name is not replaced by a role that stays for 
   platform.replay();
   expect(platform.valueOf('2601 101')).toBe('110');
   const { report } = await put('a.csv', roster('BIO ada2 S'));
-  expect(report.join('\n')).toContain('a row that cannot be used may be about the same');
+  expect(report.join('\n')).toContain('was refused and may be about the same enrollment');
   expect(platform.valueOf('2601 101')).toBe('110');
   await put('export.zip', await exported('ada2', 'teacher'));
   expect(platform.valueOf('2601 101')).toBe('109');
@@ -315,7 +313,7 @@ test('a user name that passes to somebody else, and back before the crosswalk kn
   crosswalk.fill('userName', { ada: 102, ada2: 101 });
   const back = await exported(['ada', 'ben2'], 'BIO ada teacher', 'BIO ben student');
   const { report } = await put('export.zip', back, { isApproved: true });
-  expect(report.join('\n')).toContain('its user name was that of another record');
+  expect(report.join('\n')).toContain('the crosswalk gives for its user name the account of another record');
   expect(platform.all()).toEqual(['2601 101 109']);
   crosswalk.fill('userName', { ada: 101, ben2: 102 });
   platform.replay();
@@ -340,7 +338,7 @@ test('a user name that passes on twice before the crosswalk knew it stands for n
   crosswalk.fill('userName', { ada: 102 });
   const twice = await exported('ada2', 'ben2', 'ada');
   const { report } = await put('export.zip', twice, { isApproved: true });
-  expect(report.join('\n')).toContain('its user name was that of another record');
+  expect(report.join('\n')).toContain('the crosswalk gives for its user name the account of another record');
   crosswalk.fill('userName', { ada: 103 });
   await put('export.zip', twice, { isApproved: true });
   expect(platform.all()).toEqual(['2601 101 110', '2601 102 110', '2601 103 110']);
@@ -362,7 +360,7 @@ test('a withdrawal by a name that nobody knew yet, and that is taken back, does 
   await put('export.zip', await exported('ada2'));
   await put('drops.csv', drops('BIO cleo', 'BIO ada2'), { isApproved: true });
   const { report } = await put('drops.csv', drops('BIO cleo'), { isApproved: true });
-  expect(report.join('\n')).toContain('that are gone, but may still be carried out');
+  expect(report.join('\n')).toContain('that are no longer in this file, but may still take effect');
   crosswalk.fill('userName', { ...people, ada2: 101 });
   platform.replay();
   expect(platform.valueOf('2601 101')).toBeUndefined();
@@ -385,7 +383,7 @@ test('a row of a table whose user has somebody else’s former name holds what t
   await put('instructors.csv', roster('BIO ada T'));
   await put('export.zip', await exported('ben', 'ben2'));
   const { report } = await put('instructors.csv', roster('BIO ben T'), { isApproved: true });
-  expect(report.join('\n')).toContain('names a user whose name was another person');
+  expect(report.join('\n')).toContain('the crosswalk gives for its user name the account of another record');
   expect(platform.all()).toEqual(['2601 101 109']);
 });
 
@@ -606,7 +604,7 @@ describe('two files give one grade', () => {
         const gone = how === 'is ended' ? await end('lab.csv') : await put('lab.csv', withoutAda);
         if (how === 'is ended') {
           expect(gone.reasons.join()).toContain(
-            '1 grade stays, as grades cannot be removed from the platform',
+            '1 grade stays, because grades cannot be removed from the platform',
           );
           expect(gone.reasons.join()).toContain('1 grade is set as another file says');
         } else expect(gone.reasons).toEqual([]);
@@ -900,7 +898,7 @@ test('a delta names by its course what it does not have, and what stays as the n
   ];
   const { report } = await put('export.zip', await deltaOf({ users: renamed }), { isApproved: true });
   expect(report.join('\n')).toContain(
-    'rows of BIO that this delta does not have, and that cannot be used now: 1. What was accepted of them stays. The reason: its user name was that of another record',
+    'rows of BIO that this delta does not have, and that cannot be used now: 1. What was accepted of them stays. The reason: the crosswalk gives for its user name the account of another record',
   );
   expect(platform.all()).toEqual(['2601 102 110']);
 });
@@ -991,7 +989,7 @@ test('a row by a name that nobody knew is not sent to who has that name now, if 
   await exported({ ...ada, username: 'ada.b' }, { ...ben, username: 'dan' }, { ...dan, username: 'ada' });
   crosswalk.fill('userName', { ada: 101, dan: 102 });
   const { report, bodies } = await taught('ada');
-  expect(report.join('\n')).toContain('names a user whose name was another person');
+  expect(report.join('\n')).toContain('the crosswalk gives for its user name the account of another record');
   expect(bodies).toEqual([]);
   expect(platform.all()).toEqual([]);
 });
@@ -1034,7 +1032,7 @@ test('a user name that somebody else gets a night after it was given up waits as
   await exported([renamed], 'BIO ada');
   const another = { sourcedId: 'u-new', username: 'ada' };
   const { report } = await exported([renamed, another], 'BIO ada', 'ART new');
-  expect(report.join('\n')).toContain('its user name was that of another record');
+  expect(report.join('\n')).toContain('the crosswalk gives for its user name the account of another record');
   const told = { name: 'ada', userId: 101, record: 'u-new', former: 'u-ada', enrollments: 1 };
   expect(bucket.json(passedKey)).toMatchObject({ names: [told] });
   expect(platform.all()).toEqual(['2601 101 110']);
@@ -1113,7 +1111,7 @@ test('what an operator has accepted of a name holds for tables, too', async () =
   await exported(ada, ben);
   await exported({ ...ada, username: 'ada.b' }, ben, { sourcedId: 'u-2', username: 'ada' });
   const { report } = await put('lab.csv', roster('BIO ada S'));
-  expect(report.join('\n')).toContain('once an operator has accepted the name');
+  expect(report.join('\n')).toContain('accept the name: sis-relay crosswalk accept');
   expect(platform.all()).toEqual([]);
   const names = [{ name: 'ada', userId: 101, record: 'u-2' }];
   const accepted = { field: 'userName', names, by: 'lee', at: 'now' };
@@ -1139,7 +1137,7 @@ test('a file that has an enrollment no more names its course where others give i
   expect(platform.valueOf('2601 109')).toBe('109');
   const { report } = await put('instructors.csv', rows('BIO dan T'));
   expect(report.join('\n')).toContain(
-    'enrollments in BIO that are no longer in this file, and to which others give different roles, of which none has precedence: 1',
+    'enrollments in BIO that are no longer in this file, and for which other files give different roles, none of which has precedence: 1',
   );
   expect(platform.valueOf('2601 109')).toBe('109');
 });

@@ -51,7 +51,7 @@ const titled = (bodies: Body[]) =>
       ...(grade !== undefined && { points: (grade as { points: number }).points }),
     }));
 const notUsed = (where: string) =>
-  `${where} skipped: an unreadable row may be about the same item, so the accepted value stays. Correct that row, or leave it out`;
+  `${where} held: a refused row may be about the same thing on the platform, so what was accepted stays. Correct the refused row, or leave it out`;
 const hadTitle =
   'lineItems title another line item of the class had this title in the last 40 days. Give this one another title';
 
@@ -1194,7 +1194,7 @@ test('rows that are not used for others are counted by themselves, with the next
   expect(record?.byKind.enrollments?.held).toBe(1);
   expect(record?.rows?.['enrollments.csv']?.held).toBe(1);
   expect(rowsTold(record ?? {}).join(' ')).toMatch(
-    /1 not used, because a row that cannot be used may be about the same, .* What was accepted stays. Correct the rows/,
+    /1 held, because a refused row may be about the same thing on the platform, .* What was accepted of held rows stays\./,
   );
 });
 
@@ -1202,7 +1202,7 @@ test('a contradiction of rows that a delta does not have is told until it is gon
   const told = (night: number) =>
     nightly(night).report.filter((line) => line.includes('contradict each other'));
   const problem =
-    'rows of which this delta does not have all contradict each other about 1 enrollments, which stay as they were accepted. A bulk file names them';
+    'rows contradict each other about 1 enrollments, which stay as they were accepted. This delta does not have all of these rows; a bulk file names them';
   expect([5, 6, 7].map(told)).toEqual([[], [`"enrollments.csv","","role","${problem}"`], []]);
 });
 

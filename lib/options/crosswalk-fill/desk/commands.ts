@@ -68,5 +68,6 @@ Examples:
 
 Messages may use these names instead of the platform's ids. The function crosswalk-fill reads them by schedule from
 the platform's lists, and from crosswalk/users.csv and crosswalk/org-units.csv in the bucket. Messages with a code
-that has moved are parked until a person accepts the move. Rows of an export whose user name was another record's are
-not used until the crosswalk gives another account, or a person accepts that both records are one person.`;
+that has moved are parked until a person accepts the move. If the crosswalk gives for a user name of an export the
+account of another record, the rows with this name are not used until it gives another account, or a person accepts
+that both records are one person.`;

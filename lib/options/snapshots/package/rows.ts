@@ -111,7 +111,7 @@ export const mostlyRefused = (
 const words: Record<RowFate, string> = {
   sent: 'sent',
   unchanged: 'unchanged',
-  held: 'not used, because a row that cannot be used may be about the same',
+  held: 'held, because a refused row may be about the same thing on the platform',
   used: 'used by the mapping',
   emptied: 'used, with an empty cell whose last value stays',
   withoutMessage: 'that no message of the mapping is for',
@@ -127,7 +127,7 @@ const words: Record<RowFate, string> = {
   notInPackage: 'whose class, user or line item is not in the package',
   refusedWith: 'whose class, user or line item was refused',
   withoutName: 'whose class or user has no name for the platform',
-  namePassed: 'whose user name was another record’s',
+  namePassed: 'for whose user name the crosswalk gives the account of another record',
   withoutMaximum: 'without a maximum',
   twoReadings: 'with a date that can be read in two ways',
   refused: 'refused',
@@ -135,7 +135,7 @@ const words: Record<RowFate, string> = {
 
 /** The next step for a fate; the other fates need none. */
 const steps: Partial<Record<RowFate, string>> = {
-  held: 'What was accepted stays. Correct the rows that cannot be used, or leave them out: then the others are used.',
+  held: 'What was accepted of held rows stays. Correct the refused rows, or leave them out: then the held rows are used.',
   emptied:
     'A cell that is empty without quotation marks leaves the platform’s value as it is. To clear that, write "" in the cell, or give its field a default in the mapping.',
   withoutMessage:
@@ -155,7 +155,7 @@ const steps: Partial<Record<RowFate, string>> = {
   withoutName:
     'Fill the column of their names, or name another one under "orgUnitCode" or "user" in snapshot-settings.json.',
   namePassed:
-    'Find out whether both records are one person. If so, accept the name (`sis-relay crosswalk accept <name>`). If not, wait until the crosswalk gives the other account.',
+    'Find out whether both records are one person. If so, accept the name (`sis-relay crosswalk accept <name>`). If not, wait: the rows are used once the crosswalk gives another account.',
   withoutMaximum: 'Fill resultValueMax, or set "resultValueMax" in snapshot-settings.json.',
   twoReadings: 'Set "dateOrder" in snapshot-settings.json.',
   refused: 'The report lists the rows and the reasons.',

@@ -77,7 +77,7 @@ const counts = z.object({
   removed: counted,
   unchanged: counted,
   refused: counted,
-  /** Rows that want another value than was accepted, which stays, because another, unusable row may be about the same. */
+  /** Rows that want another value than was accepted, which stays, because a refused row may be about the same thing. */
   held: counted.optional(),
   /** Results that are not fully graded, if there are any. They are not sent, and what was sent before stays. */
   pending: counted.optional(),
@@ -89,7 +89,7 @@ export const rowFates = [
   /** It wants something new, or another value than was accepted. */
   'sent',
   'unchanged',
-  /** It wants another value than was accepted, which stays, because an unusable row may be about the same. */
+  /** It wants another value than was accepted, which stays, because a refused row may be about the same thing. */
   'held',
   /** For a table: a message of the mapping applies to it, or none does. */
   'used',
@@ -111,7 +111,7 @@ export const rowFates = [
   /** The row of its class, user or line item was refused. */
   'refusedWith',
   'withoutName',
-  /** Its user name was another record's, and the crosswalk still gives that one's account. */
+  /** The crosswalk gives for its user name the account of another record. */
   'namePassed',
   'withoutMaximum',
   'twoReadings',
@@ -128,7 +128,7 @@ const ending = z.object({
   enrollments: counted,
   people: counted,
   orgUnits: counted,
-  /** Enrollments that stay, as other files want them. */
+  /** Enrollments that stay, because other files want them. */
   wantedByOthers: counted,
   /** Enrollments that begin or get another role, by what other files say. */
   changed: counted,

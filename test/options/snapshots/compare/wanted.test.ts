@@ -169,7 +169,7 @@ describe('a table', () => {
       expected: ({ bodies, refused }) => {
         expect([bodies(2), refused(2)]).toEqual([
           [],
-          [expect.stringMatching(/^1 COURSE, LOGIN skipped/), expect.stringMatching(/^2 ROLE has a v/)],
+          [expect.stringMatching(/^1 COURSE, LOGIN held/), expect.stringMatching(/^2 ROLE has a v/)],
         ]);
       },
     },
@@ -302,8 +302,8 @@ describe('a table', () => {
     });
     expect(second.counts).toMatchObject({ held: 1 });
     expect(rowsTold(second)).toEqual([
-      'a.csv: 1 not used, because a row that cannot be used may be about the same, 19 used by the mapping, 2 used, with an empty cell whose last value stays, 1 with a value that the mapping does not name, 6 refused.',
-      expect.stringMatching(/^What was accepted stays. Correct the rows/),
+      'a.csv: 1 held, because a refused row may be about the same thing on the platform, 19 used by the mapping, 2 used, with an empty cell whose last value stays, 1 with a value that the mapping does not name, 6 refused.',
+      expect.stringMatching(/^What was accepted of held rows stays\. Correct the refused rows/),
       expect.stringMatching(/To clear that, write "" in the cell, or give its field a default/),
       expect.stringContaining('In the mapping, name their values'),
       'The report lists the rows and the reasons.',

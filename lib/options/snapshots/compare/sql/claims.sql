@@ -26,8 +26,8 @@ INSERT INTO problems
   SELECT k.file, c.line, k.column_name, CASE WHEN d.is_one THEN k.twice ELSE k.differs END
   FROM claims c JOIN disputed_keys d USING (key) JOIN kinds k USING (state_kind) WHERE c.line IS NOT NULL;
 INSERT INTO problems
-  SELECT k.file, NULL, k.column_name, 'rows of which this delta does not have all contradict each other about ' || count(DISTINCT c.key)
-    || ' ' || k.kind_name || ', which stay as they were accepted. A bulk file names them'
+  SELECT k.file, NULL, k.column_name, 'rows contradict each other about ' || count(DISTINCT c.key) || ' ' || k.kind_name
+    || ', which stay as they were accepted. This delta does not have all of these rows; a bulk file names them'
   FROM claims c JOIN disputed_keys USING (key) JOIN kinds k USING (state_kind) WHERE c.line IS NULL
   GROUP BY k.file, k.column_name, k.kind_name;
 INSERT INTO disputed_counts

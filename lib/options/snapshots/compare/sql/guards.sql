@@ -16,7 +16,7 @@ INSERT INTO difference BY NAME
 -- name: report_held
 -- In: difference; missing_but_kept. Out: problems.
 INSERT INTO problems
-  SELECT k.file, d.line, k.column_name, 'skipped: an unreadable row may be about the same item, so the accepted value stays. Correct that row, or leave it out'
+  SELECT k.file, d.line, k.column_name, 'held: a refused row may be about the same thing on the platform, so what was accepted stays. Correct the refused row, or leave it out'
   FROM difference d JOIN kinds k USING (state_kind)
   WHERE d.is_claimed AND is_withheld(d.withheld_value, d.accepted_value) AND d.line IS NOT NULL;
 INSERT INTO problems

@@ -82,8 +82,9 @@ INSERT INTO claims BY NAME
 -- for. Of two accepted rows about one thing that differ, it is unknown which one the platform has. Then there is no data, from which every
 -- intended value differs. A removal yields to a row that is present.
 INSERT INTO problems
-  SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'names a user whose name was another person''s, and the crosswalk still gives '
-    || 'that one''s account. The row is used when it gives another, or once an operator has accepted the name by sis-relay crosswalk accept'
+  SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'the crosswalk gives for its user name the account of another record of an '
+    || 'export. If both records are one person, accept the name: sis-relay crosswalk accept <name>. If not, wait: the row is used once the '
+    || 'crosswalk gives another account'
   FROM mapped_rows m JOIN kinds k USING (state_kind) WHERE m.user_name IN (SELECT token FROM passed_names);
 INSERT INTO unmapped_rows SELECT kind_name, source_row, org_unit_or_object, user_name, line FROM mapped_rows WHERE user_name IN (SELECT token FROM passed_names);
 DELETE FROM mapped_rows WHERE user_name IN (SELECT token FROM passed_names);

@@ -120,9 +120,9 @@ CREATE TABLE names AS
     CASE WHEN n.name = '' THEN CASE n.record_type WHEN 'class' THEN $1 ELSE $2 END
       WHEN n.name = ambiguous_name() THEN 'two rows of ' || file_of(n.record_type) || ' have this sourcedId, but different names'
       WHEN s.name IS NOT NULL THEN 'its row in users.csv has the same ' || $3 || ' as another row'
-      WHEN p.id IS NOT NULL THEN 'its user name was that of another record, and the crosswalk still gives that one''s account. '
-        || 'If both are one person, accept the name by sis-relay crosswalk accept. '
-        || 'Otherwise its rows are used when the crosswalk gives another account' END AS problem,
+      WHEN p.id IS NOT NULL THEN 'the crosswalk gives for its user name the account of another record. '
+        || 'If both records are one person, accept the name: sis-relay crosswalk accept <name>. '
+        || 'If not, wait: its rows are used once the crosswalk gives another account' END AS problem,
     CASE WHEN n.name = '' THEN 'withoutName' WHEN s.name IS NULL AND p.id IS NOT NULL THEN 'namePassed' END AS fate
   FROM names_now n
     LEFT JOIN (

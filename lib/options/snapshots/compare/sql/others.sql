@@ -193,10 +193,12 @@ INSERT INTO endings
 UPDATE difference SET change = 'kept' WHERE key IN (SELECT key FROM endings);
 INSERT INTO problems
   SELECT $1, NULL, NULL, CASE WHEN was_removal
-      THEN 'withdrawals in ' || org_unit_or_object || ' that are gone, but may still be carried out, as the crosswalk does not know who or what is meant: '
-        || count(*) || '. The next file of this name settles them, once the crosswalk knows'
-      ELSE 'enrollments in ' || org_unit_or_object || ' that ended, but stay, as the crosswalk does not know who or what is meant: '
-        || count(*) || '. The next file of this name removes them, once the crosswalk knows' END
+      THEN 'removals from ' || org_unit_or_object || ' that are no longer in this file, but may still take effect: ' || count(*)
+        || '. The crosswalk does not know the course or the user. Once it does, the next file of this name restores the enrollments that other '
+        || 'files want'
+      ELSE 'enrollments in ' || org_unit_or_object || ' that are no longer in this file, but stay: ' || count(*)
+        || '. The crosswalk does not know the course or the user, so another file may want them. Once it does, the next file of this name '
+        || 'removes those that no other file wants' END
   FROM endings GROUP BY org_unit_or_object, was_removal ORDER BY org_unit_or_object, was_removal;
 
 -- name: find_effects
@@ -265,8 +267,8 @@ GROUP BY s.source_file ORDER BY 1;
 -- name: report_undecided
 -- In: effects; shared_claims; $1: the name of this file. Out: problems: what this file no longer has, and other files contradict each other about.
 INSERT INTO problems
-  SELECT $1, NULL, NULL, 'enrollments in ' || name_in_token(org_unit_name) || ' that are no longer in this file, and to which others give different '
-    || 'roles, of which none has precedence: ' || count(*) || '. The platform keeps what it has. Correct them, or set "roleOrder" in snapshot-settings.json'
+  SELECT $1, NULL, NULL, 'enrollments in ' || name_in_token(org_unit_name) || ' that are no longer in this file, and for which other files give '
+    || 'different roles, none of which has precedence: ' || count(*) || '. The platform keeps what it has. Correct them, or set "roleOrder" in snapshot-settings.json'
   FROM effects WHERE change = 'removed' AND is_undecided AND key IN (
     SELECT key FROM shared_claims WHERE role <> 'absent' GROUP BY key HAVING count(DISTINCT role) > 1)
   GROUP BY org_unit_name;
@@ -295,8 +297,8 @@ INSERT INTO problems
       ELSE '' END || what
   FROM (
     SELECT c.line, CASE WHEN c.line IS NULL THEN c.org_unit_name END AS org_unit_name, CASE WHEN c.role = 'absent'
-        THEN 'does not end the enrollment: ' || o.source_file || ' has it. It ends if other files have it no more, or if all their rows about it are of this section and older'
-        WHEN o.is_kept THEN 'gives another role than was accepted of ' || o.source_file || ', of which a row that cannot be used may be about the same: the platform keeps what it has. Correct that row'
+        THEN 'does not end the enrollment: ' || o.source_file || ' wants it. It ends once no other file wants it, or once all rows that want it are of this section and older than this row'
+        WHEN o.is_kept THEN 'gives another role than was accepted of ' || o.source_file || '. A row of that file was refused and may be about the same enrollment, so the platform keeps what it has. Correct the refused row'
         ELSE 'gives another role than ' || o.source_file || ', and neither has precedence: the platform keeps what it has. Correct one of them, or set "roleOrder" in snapshot-settings.json' END AS what
     FROM role_claims c JOIN agreed_roles a ON a.key = c.key JOIN (
         SELECT key, min(source_file) AS source_file, bool_and(is_kept) AS is_kept FROM role_claims
