@@ -1,6 +1,6 @@
 import { undecidedKinds } from '../../message/failure-kinds.ts';
 import type { Filter } from '../messages/letters/filter.ts';
-import type { Comparison, RevealedLetter } from '../messages/verify/compare.ts';
+import type { RevealedLetter } from '../messages/verify/compare.ts';
 import type { Verified } from '../messages/verify/verify.ts';
 import { filterOptions } from './filter-options.ts';
 import { countOf, numberOf } from './format.ts';
@@ -113,7 +113,7 @@ export const revealedView = (
       `${letter.function}, letter ${letter.id.slice(0, 8)}`,
       { tone: 'todo', text: letter.remedy },
       { document: letter.message, label: `Message of ${letter.id.slice(0, 8)}` },
-      ...(letter.comparison ? comparisonView(letter.comparison) : []),
+      ...comparisonView(letter),
       decisionForm(letter.id, reason, letter.kind),
     ),
   ),
@@ -126,7 +126,8 @@ export const revealedView = (
 ];
 
 /** What an outdated message sets beside what the platform shows. */
-const comparisonView = (comparison: Comparison): View => {
+export const comparisonView = ({ comparison }: RevealedLetter): View => {
+  if (comparison === undefined) return [];
   if ('unknown' in comparison)
     return [{ tone: 'warn', text: `Not compared with the platform: ${comparison.unknown}.` }];
   const { fields, sentAt, changedAt } = comparison;

@@ -6,9 +6,11 @@ import { fieldsNamed, problemsIn } from '../../messages/edit/problems.ts';
 import { findLetter, NoLetterError } from '../../messages/letters/list.ts';
 import { type LetterDetails, showLetter } from '../../messages/letters/show.ts';
 import { letterOrTrace, traceOf } from '../../messages/trace/trace.ts';
+import { compareOutdated } from '../../messages/verify/compare.ts';
 import { ageOf } from '../../views/format.ts';
 import { firstAction, kindTone, letterFacts, otherLinks, subjectOf } from '../../views/letters.ts';
 import { noLetterView, timelineView, timeText, unknownLetterView } from '../../views/trace.ts';
+import { comparisonView } from '../../views/verify.ts';
 import { badge, href, section, text, type View } from '../../views/view.ts';
 import {
   addScreen,
@@ -69,11 +71,12 @@ ${htmlOf(desk, [section('What happened', ...timelineView(trace))])}</div>
   app.post('/letters/:id/reveal', async (context) => {
     const reason = reasonIn(await formOf(context));
     const { signal } = context.req.raw;
-    const details = await showLetter(target, { ...asked(context), reveal: true, reason, audit });
+    const letter = await showLetter(target, { ...asked(context), reveal: true, reason, audit });
+    const [details = letter] = await compareOutdated(target, [letter], signal);
     const { record } = await findLetter(target, details.id, signal);
     const back = { text: 'Hide personal data', to: `/letters/${encodeURIComponent(details.id)}` };
     const message: View = [
-      section('Message, revealed', ...messageView(details), { links: [back] }),
+      section('Message, revealed', ...messageView(details), ...comparisonView(details), { links: [back] }),
       { fold: letterFacts(details), summary: 'All that the letter says' },
     ];
     const content = await storyOf({ id: details.id, record }, { message, signal });

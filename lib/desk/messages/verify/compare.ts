@@ -25,11 +25,17 @@ export type RevealedLetter = LetterDetails & { comparison?: Comparison };
 export const revealAndCompare = async (
   target: Target,
   options: Parameters<typeof revealLetters>[1],
+): Promise<RevealedLetter[]> => compareOutdated(target, await revealLetters(target, options), options.signal);
+
+/** Adds to revealed letters that are outdated what the platform shows. */
+export const compareOutdated = async (
+  target: Target,
+  letters: readonly LetterDetails[],
+  signal: AbortSignal,
 ): Promise<RevealedLetter[]> => {
-  const letters = await revealLetters(target, options);
   const outdated = letters.filter(({ kind }) => kind === 'outdated');
-  if (outdated.length === 0) return letters;
-  const compared = await comparedWithPlatform(target, outdated, options.signal);
+  if (outdated.length === 0) return [...letters];
+  const compared = await comparedWithPlatform(target, outdated, signal);
   return letters.map((letter) => {
     const comparison = compared.get(letter);
     return comparison === undefined ? letter : { ...letter, comparison };

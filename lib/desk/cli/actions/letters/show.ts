@@ -2,8 +2,10 @@ import { UsageError } from '../../../../stage/command-errors.ts';
 import { integrationNames } from '../../../../stage/function-names.ts';
 import { showLetter } from '../../../messages/letters/show.ts';
 import { letterOrTrace } from '../../../messages/trace/trace.ts';
+import { compareOutdated } from '../../../messages/verify/compare.ts';
 import { letterView } from '../../../views/letters.ts';
 import { noLetterView } from '../../../views/trace.ts';
+import { comparisonView } from '../../../views/verify.ts';
 import type { CommandContext } from '../../command-context.ts';
 
 export const show = async (
@@ -20,8 +22,9 @@ export const show = async (
     return finish(false);
   }
   const onProgress = progress('Reading letters');
-  const details = await showLetter(target, { id, reveal, reason, audit, signal, onProgress });
-  print(details, () => letterView(details));
+  const letter = await showLetter(target, { id, reveal, reason, audit, signal, onProgress });
+  const [details = letter] = reveal ? await compareOutdated(target, [letter], signal) : [];
+  print(details, () => [...letterView(details), ...comparisonView(details)]);
 };
 
 /** @throws UsageError if what is to be revealed has no reason. */

@@ -81,6 +81,12 @@ test('a terminal and a browser show both values, and say of what is the same tha
   const { text } = await ours.post('/uncertain/reveal', { kind: 'outdated', reason: 'a look' });
   for (const each of ['PointsNumerator&quot;:8.5', 'PointsNumerator&quot;:6', 'role 109', 'role 110'])
     expect(text).toContain(each);
+  const [, id = ''] = /name="id" value="([0-9a-f-]+)"/.exec(text) ?? [];
+  expect((await ours.post(`/letters/${id}/reveal`, { reason: 'a call' })).text).toContain(
+    'The message and the platform',
+  );
+  const shown = await typed(`letters show ${id} --reveal --reason "a call" --stack ${office.file}`);
+  expect(shown.out).toMatch(/This message +The platform/);
   await ours.close();
 });
 
