@@ -138,7 +138,7 @@ export const failureKinds = {
     letters: 'replay',
     isProbed: true,
     remedy:
-      'Do nothing: the platform asked to wait, and the message continues by itself. If this happens often, lower the concurrency.',
+      'Do nothing: the message continues by itself. If this happens often, run `sis-relay status`: it shows which function is refused. To slow down all calls, set the parameter `callsPerMinute` and deploy.',
   },
   unavailable: {
     disposition: 'wait',

@@ -24,7 +24,7 @@ export const onCallSettings = {
       schema: hourOfDay,
       usual: 7,
       parameter: 'morningHour',
-      description: 'The hour from which people are told, each day, what waits for their decision.',
+      description: 'From this hour on, each day, a mail reports what waits for a person’s decision.',
     },
     off: {
       variable: 'FUNCTIONS_OFF',

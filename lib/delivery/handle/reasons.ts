@@ -28,7 +28,7 @@ export const waitReasons = {
   },
   look: {
     kind: 'unavailable',
-    reason: safe`It must be looked up first whether something was created on the same resource`,
+    reason: safe`An earlier creation on the same resource has no outcome yet. The message waits until sis-relay has looked for its effect`,
     remedy: undefined,
   },
   stale: {

@@ -105,7 +105,7 @@ const credentialNote = (report: ConnectionReport, waiting: readonly WaitingGroup
   if (isCredentialForbidden)
     return note(
       'unknown',
-      `Its answer to the service’s credential was not looked at. ${needsRole('operator')}`,
+      `Not checked whether it accepts the service’s credential, because your role may not read that secret. ${needsRole('operator')}`,
     );
   if (credentialAccepted === undefined)
     return note('unknown', 'It is not known whether it accepts the service’s credential');
@@ -476,10 +476,10 @@ const overdueSteps = (look: Status['expected']): View =>
   (look?.things ?? [])
     .filter(({ isOverdue }) => isOverdue)
     .map(({ name, hours, lastMs }) => {
-      const since = lastMs === undefined ? 'since it is expected' : `for ${ageOf(lastMs)}`;
+      const since = lastMs === undefined ? 'since sis-relay began to expect it' : `for ${ageOf(lastMs)}`;
       const what: Note = {
         tone: 'bad',
-        text: `Nothing has come for ${name} ${since}: something is expected within ${numberOf(hours)} h`,
+        text: `Nothing has come for ${name} ${since}. Something must come within ${countOf(hours, 'expected hour')}`,
       };
       return stepOf([what, { tone: 'todo', text: 'Ask who runs the student information system.' }], 'now');
     });

@@ -83,12 +83,12 @@ export const storeSettings = {
   endpoint: {
     variable: 'AWS_ENDPOINT_URL',
     schema: z.string().optional(),
-    description: 'The address of what stands in for AWS.',
+    description: 'The address of a stand-in for AWS.',
   },
   s3Endpoint: {
     variable: 'AWS_ENDPOINT_URL_S3',
     schema: z.string().optional(),
-    description: 'The address of what stands in for S3.',
+    description: 'The address of a stand-in for S3.',
   },
 } satisfies Group;
 
@@ -99,7 +99,7 @@ export const secretSettings = {
       .string()
       .regex(/^[\w/+=.@-]*[\w+=.@-]$/, 'must have only letters, digits and /_+=.@-, and not end in /'),
     deployed: `sis-relay/\${sls:stage}`,
-    description: 'What the names of the secrets begin with.',
+    description: 'The names of the secrets begin with it.',
   },
   timeToLiveMs: {
     variable: 'SECRET_TTL_SECONDS',
@@ -143,7 +143,7 @@ export const platformSettings = {
     schema: overrides,
     usual: '{}',
     description:
-      'What differs for single operations, as JSON ([versions and paths](../platform/README.md#versions-and-paths)).',
+      'Versions and paths of single operations, as JSON ([versions and paths](../platform/README.md#versions-and-paths)).',
   },
   connectTimeoutMs: {
     variable: 'PLATFORM_CONNECT_TIMEOUT_MS',
@@ -168,8 +168,8 @@ export const platformSettings = {
     schema: count.optional(),
     parameter: 'callsPerMinute',
     description:
-      'Caps the calls of the platform a minute, of all its clients together, yours and others’. If the platform does not state a budget, ' +
-      "each container takes at most an even part of it. `''`: as many as the platform allows.",
+      'The maximum number of calls of the platform per minute, by all its clients together, yours and others’. If the platform states no ' +
+      "budget, each container takes at most an equal share. `''`: as many as the platform allows.",
   },
   containers: {
     variable: 'PACE_CONTAINERS',
@@ -208,7 +208,7 @@ export const ledgerSettings = {
     schema: secondsAsMs,
     usual: 60,
     description:
-      'How long an unanswered call may still have its effect, in seconds. Its resource is blocked meanwhile.',
+      'How long an unanswered call may still take effect, in seconds. Meanwhile, no other message changes its resource.',
   },
   keySecret: {
     variable: 'LEDGER_KEY_SECRET',
@@ -275,7 +275,7 @@ export const fileSettings = {
     variable: 'FILE_LOOPBACK',
     schema: flag,
     usual: 'false',
-    description: '`true`: messages may name files on this machine.',
+    description: '`true`: messages may name files on the machine that runs the function.',
   },
   timeoutMs: {
     variable: 'FILE_TIMEOUT_MS',
@@ -290,13 +290,13 @@ export const backoffSettings = {
     variable: 'WAIT_MINIMUM_SECONDS',
     schema: count,
     usual: 5,
-    description: 'Shortest wait after a failure that passes, in seconds.',
+    description: 'Shortest wait after a temporary failure, in seconds.',
   },
   maximumSeconds: {
     variable: 'WAIT_MAXIMUM_SECONDS',
     schema: count,
     usual: 1_800,
-    description: 'Longest wait after a failure that passes, in seconds, unless the platform asks for more.',
+    description: 'Longest wait after a temporary failure, in seconds, unless the platform asks for more.',
   },
 } satisfies Group;
 
@@ -326,19 +326,21 @@ export const limitSettings = {
     variable: 'ATTEMPT_TIMEOUT_MS',
     schema: count,
     usual: 40_000,
-    description: 'Time limit of one message, in milliseconds. None is started with less time left.',
+    description:
+      'Time limit of one message, in milliseconds. A function starts no message if less time is left.',
   },
   reserveMs: {
     variable: 'RESERVE_MS',
     schema: count,
     usual: 10_000,
-    description: 'Time reserved at the end of an invocation for letters and visibilities, in milliseconds.',
+    description:
+      'Time reserved at the end of an invocation, in milliseconds, to write letters and to set when messages come back.',
   },
   maxWaitMs: {
     variable: 'WAIT_LONGEST_HOURS',
     schema: hoursAsMs,
     usual: 24,
-    description: 'A message that has waited this long is parked, in hours.',
+    description: 'How long a message waits at most before it is parked, in hours.',
   },
   maxUnknownIdWaitMs: {
     variable: 'WAIT_UNKNOWN_ID_HOURS',

@@ -164,7 +164,7 @@ const aboutLetters = ({ metric, queueMetric }: StageMetrics): Alarms => {
     // A wait that nobody ends is told each morning.
     LettersUndecided: {
       severity: 'today',
-      text: 'Letters have waited for more than a day until a person decides whether they are sent again. `status` has the first step of each kind: uncertain ones can be looked up, outdated ones are compared.',
+      text: 'For more than a day, letters have waited for a person to decide whether they are sent again. `status` has the first step: look uncertain letters up, compare outdated ones.',
       see: 'was-the-change-made-uncertain',
       ...countedAnew([metric('Decisions', { what: 'letters' })]),
     },
@@ -258,7 +258,7 @@ export const expectationAlarms = (
         `NothingArrives${name.replaceAll(/[^A-Za-z0-9]/g, '')}`,
         {
           severity: 'act now',
-          text: `Nothing has come for \`${name}\` in ${hours} hours of those in which something is expected. Ask who runs the student information system.`,
+          text: `Nothing has come for \`${name}\` within ${hours} expected hours. Ask the people who run the student information system.`,
           see: 'nothing-arrives',
           // It is written every 15 minutes.
           ...highestOver(0, [metric('ArrivalsOverdue', { expected: name })]),

@@ -65,7 +65,7 @@ export const stageSettings = {
     schema: z.union([z.literal(''), z.email('is not a mail address')]),
     usual: '',
     description:
-      "Gets the mail of alarms that can wait until today or this week, so that `alarmEmail` gets those alone that need somebody now. `''`: " +
+      "Gets the mail of alarms that can wait (*today*, *this week*). Then `alarmEmail` gets only alarms that need somebody now. `''`: " +
       '`alarmEmail` gets all.',
   },
   repositoryUrl: {
@@ -75,23 +75,23 @@ export const stageSettings = {
     ),
     usual: '',
     description:
-      'Where the files of this repository can be read, as in `https://github.com/university/sis-relay/blob/main`: mails and the dashboard ' +
-      "link the runbook there. `''`: they name its path.",
+      'Where the files of this repository can be read, as in `https://github.com/university/sis-relay/blob/main`. Mails and the dashboard ' +
+      "link to the runbook there. `''`: they name the runbook’s path.",
   },
   off: {
     schema: off,
     usual: '',
     description:
-      "Functions that are not deployed, as in `submission-upload,course-export`: no queue, role, schedule, alarm or cost. `''`: all are. " +
-      'The queue of a function that is switched off later stays, with its messages.',
+      "Functions that are not deployed, as in `submission-upload,course-export`: no queue, role, schedule, alarm or cost. `''`: all are " +
+      'deployed. If you switch a function off later, its queue stays, with its messages.',
   },
   expected: {
     schema: expectedSchema,
     usual: '',
     description:
-      'What the SIS sends, and how often: an alarm goes off if nothing comes for so many hours, as in `grade-push 24h mon-fri 07-19; ' +
-      'snapshots/oneroster 26h not 2026-12-24..2027-01-06`. Only the days and hours count that are given. An export is named by its feed ' +
-      "([nothing arrives](../desk/cli/README.md#nothing-arrives)). `''`: nothing is expected.",
+      'What the SIS sends, and how often, as in `grade-push 24h mon-fri 07-19; snapshots/oneroster 26h not 2026-12-24..2027-01-06`. An alarm ' +
+      'goes off if nothing comes for so many hours. Only hours on the given days and at the given times count. An export is named by its ' +
+      "feed ([nothing arrives](../desk/cli/README.md#nothing-arrives)). `''`: nothing is expected.",
   },
   logRetentionDays: {
     schema: one(logDays, 'a number that CloudWatch knows, as in 14, 30, 90 or 365'),
@@ -122,15 +122,15 @@ export const stageSettings = {
     schema: yesOrNo,
     usual: false,
     description:
-      '`true`: `kmsKeyArn` also for the functions’ logs. Let `logs.<region>.amazonaws.com` use the key before you deploy ' +
+      '`true`: `kmsKeyArn` also encrypts the functions’ logs. Let `logs.<region>.amazonaws.com` use the key before you deploy ' +
       '(`kms:Encrypt*`, `kms:Decrypt*`, `kms:ReEncrypt*`, `kms:GenerateDataKey*`, `kms:Describe*`), or the deployment fails.',
   },
   subnetIds: {
     schema: each(/^subnet-\w+$/, 'as in subnet-0a1b2c3d'),
     usual: '',
     description:
-      "Private subnets with a NAT gateway, for a platform that admits known addresses only. AWS is reached through them, too. `''`: no " +
-      'VPC.',
+      'Private subnets with a NAT gateway, for a platform that admits only known addresses. The functions also reach AWS through them. ' +
+      "`''`: no VPC.",
   },
   securityGroupIds: {
     schema: each(/^sg-\w+$/, 'as in sg-0a1b2c3d'),
@@ -162,8 +162,8 @@ export const stageSettings = {
     schema: roles,
     usual: '',
     description:
-      'The IAM roles, by their names, of the people who look: the stack attaches the policy to them. A role of IAM Identity Center cannot ' +
-      "be named: add the policy to its permission set. `''`: attach it by hand.",
+      'The IAM roles, by their names, of the people who look. The stack attaches the policy `Readers` to them. A role of IAM Identity ' +
+      "Center cannot be named: add the policy to its permission set. `''`: attach the policy by hand.",
   },
   operators: { schema: roles, usual: '', description: 'The IAM roles of the people who correct letters.' },
   leads: {
@@ -175,8 +175,9 @@ export const stageSettings = {
     schema: one(/^arn:[\w-]+:iam::(\d{12}|aws):policy\/[\w+=,.@/-]+$/, 'the ARN of a policy of IAM'),
     usual: '',
     description:
-      "The ARN of a policy that bounds what all roles of the stage may do, whatever their own policies allow. `''`: none. Who deploys by " +
-      'a role that may create bounded roles alone can give the stage no other rights ([deploy by the workflow](#deploy-by-the-workflow)).',
+      "The ARN of a policy that bounds what all roles of the stage may do, whatever their own policies allow. `''`: none. If the deploying " +
+      'role may create only roles with this boundary, a deployment can give the stage no rights beyond it ([deploy by the ' +
+      'workflow](#deploy-by-the-workflow)).',
   },
   eventNotices: {
     schema: yesOrNo,

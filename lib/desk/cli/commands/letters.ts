@@ -68,7 +68,7 @@ export const addLetters = (program: Command, cli: Cli): void => {
     .option('--unset <field>', 'remove a field; can be repeated', collect)
     .option(
       '--same-value',
-      'agree that letters with different values of a field get one: --yes does not, as each may have had its own',
+      'also set a field in which the letters have different values: one value replaces them all. --yes alone does not agree to this',
       false,
     )
     .option(

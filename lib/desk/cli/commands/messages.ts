@@ -96,7 +96,7 @@ export const addMessages = (program: Command, cli: Cli): void => {
     .action(action(cli, () => import('../actions/publish.ts'), 'publish'));
   program
     .command('check-message')
-    .description('says what the function of its queue would say of a message, and sends nothing')
+    .description('checks messages as their functions would, and sends nothing')
     .argument('[file]', 'JSON (a message, a list, an event of Lambda) or JSON Lines; -: standard input', '-')
     .addOption(
       new Option('--format <format>', 'format, if neither name nor content shows it').choices([

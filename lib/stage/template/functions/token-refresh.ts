@@ -20,7 +20,7 @@ export const tokenRefresh: FunctionParts = {
   alarms: ({ metric }) => ({
     AuthorizationNeeded: {
       severity: 'act now',
-      text: 'A person must authorize again, or an OAuth token is not renewed. The log of `token-refresh` named the secret when it was refused first.',
+      text: 'A person must authorize again, or an OAuth token is not renewed. The log of `token-refresh` names the secret. If its newest lines do not, look at the time at which this alarm began: a refused refresh token is logged only once.',
       see: 'a-person-must-authorize-again',
       ...counted([
         metric('AuthorizationsNeeded', { function: 'token-refresh' }),

@@ -170,7 +170,10 @@ describe('a message whose turn has not come', () => {
       'A newer message about the same resource has no outcome yet. It supersedes this one only if it is done',
     ],
     ['copy', 'Another delivery of this event has no outcome yet. The message waits for it'],
-    ['look', 'It must be looked up first whether something was created on the same resource'],
+    [
+      'look',
+      'An earlier creation on the same resource has no outcome yet. The message waits until sis-relay has looked for its effect',
+    ],
   ] as const)('says why, and has not failed: %s', (why, reason) => {
     const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(1), limits);
     expect(fate).toEqual({ outcome: 'waiting', seconds: 1, reason, deferral: why });

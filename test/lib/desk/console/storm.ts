@@ -146,7 +146,8 @@ const causes: readonly Cause[] = [
       attempts: 40,
       message:
         'The platform answered PUT /svc/api/le/1.82/2001/grades/5001/values/301 with 429 Too Many Requests',
-      remedy: 'Do nothing: the schedule sends them again. If this happens often, lower the concurrency.',
+      remedy:
+        'Do nothing: the schedule sends them again. If this happens often, set the parameter `callsPerMinute`.',
     },
   },
 ];

@@ -490,7 +490,7 @@ test('what is expected and has not come is among what to do first, and how old t
   const thing = { name: 'grade-push', hours: 4, lastMs: minutesAgo(300), isOverdue: true };
   const expected = { atMs: minutesAgo(120), things: [thing, { ...thing, name: 'a', isOverdue: false }] };
   expect(firstOf([], { expected })).toEqual([
-    '✗ Nothing has come for grade-push for 5 h: something is expected within 4 h',
+    '✗ Nothing has come for grade-push for 5 h. Something must come within 4 expected hours',
     '→ Ask who runs the student information system.',
   ]);
 });
