@@ -103,7 +103,7 @@ export const asOf = (ms: number): Block => ({ tone: 'quiet', text: `As of ${cloc
 export const render = (
   desk: Desk,
   context: Context,
-  { title, content }: { title: string; content: Html | View },
+  { title, heading, content }: { title: string; heading?: string; content: Html | View },
 ) => {
   const {
     name,
@@ -112,19 +112,34 @@ export const render = (
     session: { proof },
     keys,
   } = desk;
-  const frame = { title, path: context.req.path, name, who, readOnly, proof, hasKeys: keys.areOn() };
+  const frame = {
+    title,
+    heading: heading ?? title,
+    path: context.req.path,
+    name,
+    who,
+    readOnly,
+    proof,
+    hasKeys: keys.areOn(),
+  };
   return context.html(page(frame, htmlOf(desk, content)));
 };
 
 type Title = string | ((context: Context) => string);
-type Content = (query: URLSearchParams, context: Context) => Html | View | Promise<Html | View>;
+/** `heading`: what the screen is about, which its title must not say. */
+type Headed = { heading: string; content: Html | View };
+type Shows = Html | View | Headed;
+type Content = (query: URLSearchParams, context: Context) => Shows | Promise<Shows>;
+
+const isHeaded = (content: Shows): content is Headed => 'heading' in content;
 
 /** Adds a screen. Its address alone decides what it shows. */
 export const addScreen = (desk: Desk, [path, titled]: [path: string, Title], content: Content): void =>
   void desk.app.get(path, async (context) => {
     const title = typeof titled === 'string' ? titled : titled(context);
     const { searchParams } = new URL(context.req.url);
-    return render(desk, context, { title, content: await content(searchParams, context) });
+    const shown = await content(searchParams, context);
+    return render(desk, context, { title, ...(isHeaded(shown) ? shown : { content: shown }) });
   });
 
 type Shown = { version: number; part(): Html };

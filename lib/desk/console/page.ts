@@ -1,5 +1,5 @@
 import { options } from '../../options.ts';
-import { type Html, html } from './html/html.ts';
+import { type Html, html, said } from './html/html.ts';
 
 /** The screens in the head of every page: the first at `/`, the others at their names. */
 const screens = [
@@ -22,11 +22,14 @@ for (const name of screens) {
   keyOf.set(name, [...name.toLowerCase()].find((letter) => !taken.has(letter)) ?? '');
 }
 
-export type Frame = Record<'title' | 'path' | 'name' | 'who' | 'proof', string> &
+export type Frame = Record<'title' | 'heading' | 'path' | 'name' | 'who' | 'proof', string> &
   Record<'readOnly' | 'hasKeys', boolean>;
 
 /** A whole page. Its title contains only the screen's name, because titles stay in the browser's history. */
-export const page = ({ title, path, name, who, readOnly, proof, hasKeys }: Frame, content: Html): Html =>
+export const page = (
+  { title, heading, path, name, who, readOnly, proof, hasKeys }: Frame,
+  content: Html,
+): Html =>
   bare(
     `${title} · ${name}`,
     html`<header class="head"><a class="skip" href="#main">To the content</a>
@@ -34,7 +37,7 @@ export const page = ({ title, path, name, who, readOnly, proof, hasKeys }: Frame
 <form method="post" action="/find" role="search" aria-label="Find anything" class="find"><input name="text" type="search" placeholder="Search" aria-label="Search for a letter, event, user, course, cause or error" maxlength="256" autocomplete="off" required><kbd aria-hidden="true">/</kbd></form>
 <details class="fold menu"><summary>Menu</summary><nav aria-label="Screens"><ul>${screens.map((screen, at) => tab(screen, { to: at === 0 ? '/' : `/${screen.toLowerCase()}`, path }))}</ul></nav></details>
 <p class="who quiet">You are ${who}. <a href="/keys" data-keys>Keys</a></p></header>
-<main id="main" tabindex="-1"><h1>${title}</h1>${content}</main>
+<main id="main" tabindex="-1"><h1>${said(heading)}</h1>${content}</main>
 <footer><p>Every change is written to the audit log. The console ends by itself when it is not used.</p></footer>
 <dialog id="keys" aria-label="Keys"${hasKeys ? '' : html` data-off`}>${keysList(hasKeys)}<form method="dialog"><button>Close</button></form></dialog>`,
     proof,

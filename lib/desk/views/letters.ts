@@ -47,6 +47,13 @@ export const subjectOf = ({
   return [byPlatform, ...bySis].join(' ');
 };
 
+/** The same with the name of each id, as in `user 301, org unit 2001, grade object 5001 (s1234567 · MATH-101)`. */
+export const namedSubjectOf = ({ user, orgUnit, thing, named }: Parameters<typeof subjectOf>[0]): string => {
+  const ids = [user && `user ${user}`, orgUnit && `org unit ${orgUnit}`, thing];
+  const names = named === undefined ? [] : [`(${plain(named)})`];
+  return [ids.filter(Boolean).join(', '), ...names].filter(Boolean).join(' ');
+};
+
 /** The text that distinguishes a cause: the platform's words, if there are any. Of an unknown name, they are the name, masked. */
 export const causeText = ({ kind, error, words }: Pick<PlannedGroup, 'kind' | 'error' | 'words'>): string =>
   plain(

@@ -6,13 +6,13 @@ import { maskedBody } from '../../../runtime/privacy/shown-message.ts';
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import { type Change, changed } from '../../messages/edit/change.ts';
 import { problemsIn } from '../../messages/edit/problems.ts';
-import { showLetter } from '../../messages/letters/show.ts';
+import { showLetter, showLetters } from '../../messages/letters/show.ts';
 import { runDefaults } from '../../messages/replay/run-defaults.ts';
 import type { Answer, Operator } from '../../verbs/operator.ts';
 import { edit } from '../../verbs/send.ts';
 import { countOf } from '../../views/format.ts';
 import { becameOf, groupTable, matchText } from '../../views/letters.ts';
-import { type FieldOfMessage, text, type View } from '../../views/view.ts';
+import { type FieldOfMessage, href, text, type View } from '../../views/view.ts';
 import {
   addScreen,
   addVerb,
@@ -39,16 +39,17 @@ export const addEdit = (desk: Desk): void => {
     return new Map(integration && [...columnsOf(integration)].filter(([path]) => !path.endsWith('.*')));
   };
 
-  /** `message`: that of a single letter, for the values that its fields hold; `revealed`: why they are shown. */
+  /** `messages`: for the values that their fields hold; `revealed`: why they are shown. */
   const formFor = (
     { groups, count, given }: Pick<Chosen, 'groups' | 'count' | 'given'>,
-    { message, revealed }: { message?: unknown; revealed?: string } = {},
+    { messages = [], revealed }: { messages?: readonly unknown[]; revealed?: string } = {},
   ): Html => {
     const name = groups[0]?.function ?? '';
-    const state = { message, problems: groups.map(({ error }) => error) };
-    const hides = message !== undefined && revealed === undefined;
+    const state = { messages, problems: groups.map(({ error }) => error) };
+    const hides = count === 1 && messages.length > 0 && revealed === undefined;
+    const isPart = messages.length > 0 && messages.length < count;
     return html`<form method="post" action="/edit" class="fields" tabindex="-1" autofocus aria-label="Edit">${hiddenFields({ ...given, function: name })}
-<p>A field that you leave empty stays as it is. Before anything is sent, you see the changes.</p>
+<p>A field that you leave empty stays as it is. Before anything is sent, you see the changes.${isPart ? ` The values are those of ${countOf(messages.length, 'letter')}.` : ''}</p>
 <fieldset><legend>Fields of ${name}</legend>${fieldsOf(columnsFor(name), state).map(fieldOf)}</fieldset>
 ${reasonField(true, revealed)}${groups.some(({ kind }) => needsDecision(kind)) ? checkbox('includeUncertain', lookedText) : ''}<button class="main">Show the difference in ${countOf(count, 'letter')}</button>${hides ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
   };
@@ -80,19 +81,28 @@ ${reasonField(true, revealed)}${groups.some(({ kind }) => needsDecision(kind)) ?
   addScreen(desk, ['/edit', 'Edit'], async (query) => {
     const chosen = await chosenFrom(desk, query);
     const isLacking = lackingAt(desk, '/edit') !== undefined;
-    if (chosen.count !== 1 || isLacking) return screenOf(chosen, formFor(chosen));
-    const to = `/letters/${encodeURIComponent(onlyOf(chosen))}/edit`;
-    return screenOf(chosen, [{ later: 'Read the letter from the queue, and show what it holds', to }]);
+    if (isLacking) return screenOf(chosen, formFor(chosen));
+    const to = href('/edit/held', chosen.given);
+    return screenOf(chosen, [{ later: 'Read from the queue, and show what the fields hold', to }]);
   });
-  addScreen(desk, ['/letters/:id/edit', 'Edit'], async (_, context) => {
-    const chosen = await chosenFrom(desk, new URLSearchParams({ id: context.req.param('id') ?? '' }));
-    const letter = { id: onlyOf(chosen), reveal: false, audit, signal: context.req.raw.signal };
+  const oneForm = async (chosen: Chosen, signal: AbortSignal): Promise<Html> => {
+    const letter = { id: onlyOf(chosen), reveal: false, audit, signal };
     const { message } = await showLetter(target, letter);
     // Of what is not JSON, there is a sentence alone.
-    const form =
-      typeof message === 'string'
-        ? htmlOf(desk, [text(message), text(inTerminal(letter.id))])
-        : formFor(chosen, { message });
+    return typeof message === 'string'
+      ? htmlOf(desk, [text(message), text(inTerminal(letter.id))])
+      : formFor(chosen, { messages: [message] });
+  };
+  const manyForm = async (chosen: Chosen, signal: AbortSignal): Promise<Html> => {
+    const ids = chosen.letters.slice(0, maxHeld).map(({ message }) => message);
+    const shown = await showLetters(target, { ids, atMost: maxSearched, signal });
+    const messages = shown.flatMap(({ message }) => (typeof message === 'string' ? [] : [message]));
+    return formFor(chosen, { messages });
+  };
+  addScreen(desk, ['/edit/held', 'Edit'], async (query, context) => {
+    const chosen = await chosenFrom(desk, query);
+    const { signal } = context.req.raw;
+    const form = chosen.count === 1 ? await oneForm(chosen, signal) : await manyForm(chosen, signal);
     return html`<div id="part">${readOnly ? '' : form}</div>`;
   });
   desk.app.post('/edit/values', async (context) => {
@@ -101,7 +111,7 @@ ${reasonField(true, revealed)}${groups.some(({ kind }) => needsDecision(kind)) ?
     const chosen = await chosenFrom(desk, form);
     const letter = { id: onlyOf(chosen), reveal: true, reason, audit, signal: context.req.raw.signal };
     const { message } = await showLetter(target, letter);
-    const content = screenOf(chosen, formFor(chosen, { message, revealed: reason }));
+    const content = screenOf(chosen, formFor(chosen, { messages: [message], revealed: reason }));
     return render(desk, context, { title: 'Edit', content });
   });
 
@@ -121,7 +131,7 @@ ${reasonField(true, revealed)}${groups.some(({ kind }) => needsDecision(kind)) ?
         throw new RefusedError(
           `The message ${problemOf(body) ?? 'is not a JSON object'}. ${inTerminal(letters[0]?.message)}`,
         );
-      const state = { message, problems: [problem], typed: answered };
+      const state = { messages: [message], problems: [problem], typed: answered };
       const answer =
         isOnly &&
         (await at.ask({
@@ -176,10 +186,10 @@ const inTerminal = (id = ''): string =>
 
 const nothingChanged = 'Nothing is changed. Fill in a field, or remove one.';
 
-type EditState = { message?: unknown; problems: readonly string[]; typed?: Answer };
+type EditState = { messages: readonly unknown[]; problems: readonly string[]; typed?: Answer };
 
-const fieldsOf = (columns: Columns, { message, problems, typed = {} }: EditState): FieldOfMessage[] => {
-  const heldBy = message === undefined ? undefined : valuesOf(message);
+const fieldsOf = (columns: Columns, { messages, problems, typed = {} }: EditState): FieldOfMessage[] => {
+  const held = messages.map(valuesOf);
   // Each is shown once: at its field, or at the first field of what it names.
   const left = new Map(problemsIn(problems).map(({ path, problem }) => [path, problem]));
   const problemAt = (path: string): string | undefined => {
@@ -192,7 +202,7 @@ const fieldsOf = (columns: Columns, { message, problems, typed = {} }: EditState
     options: types.has('boolean') ? [...choices, 'true', 'false'] : choices,
     typed: typed[`set:${path}`],
     isRemoved: typed[`unset:${path}`] === 'yes',
-    now: heldBy?.(path),
+    now: heldText(held.map((valueAt) => valueAt(path))),
     problem: problemAt(path),
   }));
   // What failed comes first: it is what is to be corrected.
@@ -200,6 +210,19 @@ const fieldsOf = (columns: Columns, { message, problems, typed = {} }: EditState
     (one, other) => Number(other.problem !== undefined) - Number(one.problem !== undefined),
   );
 };
+
+/** What several letters hold: the values that differ, the first ones in full. */
+const heldText = (values: readonly string[]): string | undefined => {
+  const different = [...new Set(values)];
+  if (different.length <= maxDifferent) return different.length === 0 ? undefined : different.join(', ');
+  const others = countOf(different.length - maxDifferent, 'other value');
+  return `${different.slice(0, maxDifferent).join(', ')} and ${others}`;
+};
+
+const maxDifferent = 3;
+/** Of so many letters, the form shows the values, if they are among the first of the queue. */
+const maxHeld = 20;
+const maxSearched = 2_000;
 
 /** The values of a message, as text, by the names of fields. */
 const valuesOf = (message: unknown): ((path: string) => string) => {

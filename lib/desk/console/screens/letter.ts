@@ -8,7 +8,7 @@ import { type LetterDetails, showLetter } from '../../messages/letters/show.ts';
 import { letterOrTrace, traceOf } from '../../messages/trace/trace.ts';
 import { compareOutdated } from '../../messages/verify/compare.ts';
 import { ageOf } from '../../views/format.ts';
-import { firstAction, kindTone, letterFacts, otherLinks, subjectOf } from '../../views/letters.ts';
+import { firstAction, kindTone, letterFacts, namedSubjectOf, otherLinks } from '../../views/letters.ts';
 import { noLetterView, timelineView, timeText, unknownLetterView } from '../../views/trace.ts';
 import { comparisonView } from '../../views/verify.ts';
 import { badge, href, section, text, type View } from '../../views/view.ts';
@@ -50,7 +50,8 @@ ${htmlOf(desk, [section('What happened', ...timelineView(trace))])}</div>
     if (found === undefined) return unknownLetterView(given.id);
     if ('trace' in found) return noLetterView(found.trace);
     const { id, record } = found.letter;
-    return storyOf({ id, record }, { message: laterView(desk, id, record), signal });
+    const content = await storyOf({ id, record }, { message: laterView(desk, id, record), signal });
+    return { heading: headingOf(record), content };
   });
 
   addScreen(desk, ['/letters/:id/message', 'Message'], async (_, context) => {
@@ -80,7 +81,7 @@ ${htmlOf(desk, [section('What happened', ...timelineView(trace))])}</div>
       { fold: letterFacts(details), summary: 'All that the letter says' },
     ];
     const content = await storyOf({ id: details.id, record }, { message, signal });
-    return render(desk, context, { title: 'Letter, revealed', content });
+    return render(desk, context, { title: 'Letter, revealed', heading: headingOf(record), content });
   });
 };
 
@@ -98,16 +99,15 @@ const messageView = (details: LetterDetails): View => {
   ];
 };
 
+/** What it was to do, for whom. */
+const headingOf = (record: DeskRecord): string =>
+  [record.function || 'A letter of no function', namedSubjectOf(record)].filter(Boolean).join(' of ');
+
 const failureView = (id: string, record: DeskRecord): View => {
-  const { function: name, kind, error, words, remedy = '', operation, status, required } = record;
+  const { kind, error, words, remedy = '', operation, status, required } = record;
   const call = [operation, status === undefined ? '' : ` → ${status}`, required && `, requires ${required}`];
   return [
-    text(
-      ...[
-        badge(kind, kindTone(kind)),
-        ` ${name || '–'} · ${subjectOf(record)}, a letter for ${ageOf(record.atMs)}`,
-      ],
-    ),
+    text(badge(kind, kindTone(kind)), ` A letter for ${ageOf(record.atMs)}`),
     text({ text: error, tone: 'bad' }),
     !!words && { quote: words },
     !!operation && text({ text: call.join(''), code: true }),

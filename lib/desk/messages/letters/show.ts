@@ -59,25 +59,31 @@ export const showLetter = async (
   }
 };
 
-/** Reveals letters together, for one reason. They stay in the queue; those that cannot be received are left out. */
-export const revealLetters = async (
+type ManyOptions = ReadOptions & { ids: string[] };
+
+/** Reads letters together, which stay in the queue; those that cannot be received are left out. `atMost`: of how many of the queue. */
+export const showLetters = async (
   target: Target,
-  {
-    ids,
-    reason,
-    audit,
-    ...options
-  }: ReadOptions & { ids: string[]; reason?: string | undefined; audit: Audit },
+  { ids, reveal = false, ...options }: ManyOptions & { reveal?: boolean; atMost?: number },
 ): Promise<LetterDetails[]> => {
   const { letters } = await selectLetters(target, { filter: { id: ids } }, options.signal);
-  const { end } = await audit.begin({ command: 'letters show --reveal', reason, letters: ids });
   const details: LetterDetails[] = [];
+  await withLetters(target, { ...options, letters }, async (inHand) => {
+    for (const letter of inHand.letters) details.push(detailsOf(await inHand.read(letter), { reveal }));
+    return {};
+  });
+  return details;
+};
+
+/** Reveals letters together, for one reason. */
+export const revealLetters = async (
+  target: Target,
+  { reason, audit, ...options }: ManyOptions & { reason?: string | undefined; audit: Audit },
+): Promise<LetterDetails[]> => {
+  const { end } = await audit.begin({ command: 'letters show --reveal', reason, letters: options.ids });
+  let details: LetterDetails[] = [];
   try {
-    await withLetters(target, { ...options, letters }, async (inHand) => {
-      for (const letter of inHand.letters)
-        details.push(detailsOf(await inHand.read(letter), { reveal: true }));
-      return {};
-    });
+    details = await showLetters(target, { ...options, reveal: true });
     return details;
   } finally {
     await end(

@@ -33,7 +33,7 @@ test('the address of a letter that was dealt with shows what became of it, and w
   expect(unknown.status).toBe(404);
   expect(unknown.text).toContain('No letter 00000000 is known.');
   expect(unknown.text).toContain('href="/trace?id=00000000&amp;log=yes"');
-  expect((await ours.get(`/letters/${other}`)).text).toContain('a letter for');
+  expect((await ours.get(`/letters/${other}`)).text).toContain('A letter for');
   await ours.close();
 });
 
@@ -129,8 +129,8 @@ test('the form for one letter shows what its fields hold, and marks what fails; 
     },
   ]);
   const ours = await openConsole(office.target);
-  expect((await ours.get(`/edit?id=${id}`)).text).toContain(`data-load="/letters/${id}/edit"`);
-  const masked = (await ours.get(`/letters/${id}/edit`)).text;
+  expect((await ours.get(`/edit?id=${id}`)).text).toContain(`data-load="/edit/held?id=${id}"`);
+  const masked = (await ours.get(`/edit/held?id=${id}`)).text;
   expect(fieldIn(masked, 'comments')).toContain('now: <bdi>•••</bdi>');
   expect(fieldIn(masked, 'comments')).toContain('must be shorter');
   // Once, at the first field of what is missing.
@@ -142,6 +142,22 @@ test('the form for one letter shows what its fields hold, and marks what fails; 
   const revealed = (await ours.post('/edit/values', { id, reason: 'a call' })).text;
   expect(fieldIn(revealed, 'comments')).toContain('now: <bdi>well done</bdi>');
   expect(revealed).toContain('name="reason" value="a call"');
+  await ours.close();
+});
+
+test('the form for many letters shows what their fields hold, also where they differ', async () => {
+  const office = await offices.open();
+  const ids = await office.park(
+    [401, 402, 403, 404, 405].map((userId) => ({
+      body: eventBody('grade-push', { userId, gradeObjectId: 5999 }),
+    })),
+  );
+  const ours = await openConsole(office.target);
+  const path = `/edit/held?${ids.map((id) => `id=${id}`).join('&')}`;
+  const form = (await ours.get(path)).text;
+  expect(fieldIn(form, 'gradeObjectId')).toContain('now: <bdi>5999</bdi>');
+  expect(fieldIn(form, 'userId')).toMatch(/now: <bdi>(40\d, ){2}40\d and 2 other values<\/bdi>/);
+  expect(fieldIn(form, 'comments')).toContain('now: <bdi>•••</bdi>');
   await ours.close();
 });
 
@@ -196,7 +212,7 @@ test('a message that is not JSON has no form: its place, and the command that op
     'is not JSON (its first fault is in line 2, column 10).',
     `sis-relay letters edit ${id.slice(0, 8)} opens it in your editor.`,
   ];
-  const page = (await ours.get(`/letters/${id}/edit`)).text;
+  const page = (await ours.get(`/edit/held?id=${id}`)).text;
   expect(page.split('<main')[1]?.split('</main>')[0]).not.toContain('<form');
   for (const each of told) expect(page).toContain(each);
   // What was typed before the letter was read is not asked for again and again.
