@@ -70,6 +70,8 @@ export type DeskRecord = IndexedParts & {
   thing: string | undefined;
   /** What it is about, by the SIS' ids. */
   named: string | undefined;
+  /** When the SIS sent it, by its own clock. */
+  eventMs: number | undefined;
   /** Its key in the ledger. */
   resource: string | undefined;
   /** Who ended it, why, and the id under which its message continued. */
@@ -146,6 +148,7 @@ export const recordIn = (
     orgUnit: often(item.orgUnit),
     thing: often(item.thing),
     named: item.named?.S,
+    eventMs: number(item.eventMs),
     resource: item.resource?.S,
     ...indexed,
     by: item.by?.S,

@@ -9,6 +9,8 @@ export type Subject = {
   thing: string | undefined;
   /** The message's ids of the SIS, as in `s1234567 · MATH-101`; undefined if it gives none. */
   named: string | undefined;
+  /** When the SIS sent it, by its own clock. */
+  eventMs: number | undefined;
 };
 
 /** The fields that name the one thing of a course that a message changes, the most specific first. */
@@ -16,7 +18,7 @@ const things = ['gradeObjectId', 'folderId', 'topicId', 'moduleId', 'linkId', 'a
 
 /** `ids`: what its ids of the SIS stand for. */
 export const subjectIn = (body: string, ids: PlatformIds = {}): Subject => {
-  const given = dataIn(body);
+  const { data: given, time } = partsIn(body);
   const data: Record<string, unknown> = { ...given, ...ids };
   const field = things.find((name) => idIn(data[name]) !== undefined);
   return {
@@ -24,6 +26,7 @@ export const subjectIn = (body: string, ids: PlatformIds = {}): Subject => {
     orgUnit: idIn(data.orgUnitId),
     thing: field && `${wordsIn(field)} ${idIn(data[field])}`,
     named: namedIn(given),
+    eventMs: typeof time === 'string' ? Date.parse(time) || undefined : undefined,
   };
 };
 
@@ -51,9 +54,9 @@ export const isAbout = (
 /** In the order in which the platform's ids are shown: user, course, thing. */
 const namesFirst = ['userName', 'orgDefinedId', 'orgUnitCode', 'gradeObjectName'];
 
-const dataIn = (body: string): Record<string, unknown> => {
-  const data = (eventIn(body) as { data?: unknown } | null | undefined)?.data;
-  return typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {};
+const partsIn = (body: string): { data: Record<string, unknown>; time: unknown } => {
+  const { data, time } = Object(eventIn(body)) as { data?: unknown; time?: unknown };
+  return { data: Object(data) as Record<string, unknown>, time };
 };
 
 /** Any other value may be a name or a sentence. */

@@ -33,6 +33,7 @@ export const timeText = (at: string): string => `${at.slice(0, 19).replace('T', 
 const eventText = (event: TraceEvent): string => plain(texts[event.what](event));
 
 const texts: Record<TraceEvent['what'], (event: TraceEvent) => string> = {
+  sent: ({ eventId }) => `sent by the SIS${eventId === undefined ? '' : `, as event ${eventId}`}`,
   received: ({ function: name, replays = 0 }) =>
     `received${by(name)}${replays > 0 ? `, as replay ${replays}` : ''}`,
   waited: (event) => `waited${forText(event)}, ${timesText(event)}`,
@@ -183,6 +184,7 @@ const momentOf = (event: TraceEvent): Pick<Moment, 'text' | 'tone' | 'more'> => 
     text: plain(text),
     tone,
     more: [
+      event.what === 'sent' && event.eventId !== undefined ? `Event ${event.eventId}` : '',
       call,
       [error, words && `“${words}”`].filter(Boolean).join(' '),
       why ?? '',
@@ -198,6 +200,7 @@ const momentOf = (event: TraceEvent): Pick<Moment, 'text' | 'tone' | 'more'> => 
 const kindText = ({ kind }: TraceEvent): string => (kind ? ` (${kind})` : '');
 
 const moments: Record<TraceEvent['what'], (event: TraceEvent) => [text: string, tone: Tone]> = {
+  sent: () => ['Sent by the SIS', 'plain'],
   received: ({ function: name, replays = 0 }) => [
     `Received${by(name)}${replays > 0 ? `, as replay ${numberOf(replays)}` : ''}`,
     'plain',

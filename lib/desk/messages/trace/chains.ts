@@ -85,11 +85,23 @@ export const eventsOfChain = ({ records }: Chain): TraceEvent[] => {
   const endings = records.flatMap(endingOf);
   const own = new Map(endings.map((event) => [`${event.what} ${event.message}`, event]));
   return [
+    ...sentOf(records, histories),
     ...firstOf(records, histories),
     ...records.flatMap(eventsOfRecord),
     ...endings.filter(({ what, message }) => !deeds.has(`${what} ${message}`)),
     ...[...deeds].map(([key, action]): TraceEvent => ({ ...own.get(key), ...eventOfDeed(action) })),
   ];
+};
+
+/** Each record repeats it; it was the first id's. */
+const sentOf = (
+  records: DeskRecord[],
+  [history]: NonNullable<ReturnType<typeof historyIn>>[],
+): TraceEvent[] => {
+  const record = records.find(({ eventMs }) => eventMs !== undefined);
+  const at = timeOf(record?.eventMs);
+  const message = history?.deeds[0]?.letter ?? record?.message;
+  return at === undefined ? [] : [{ at, what: 'sent', message, eventId: record?.eventId }];
 };
 
 /** The first receipt, if only the history still contains it. */

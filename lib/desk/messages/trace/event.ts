@@ -1,11 +1,22 @@
 /**
  * What happens to a message, in the order of events in the same millisecond.
- * From the desk's table: `received`, `waited` (it no longer does), `waits`, `letter`, what operators did to the letter, and how it ended.
+ * From the desk's table: `sent` (by the SIS, and its clock), `received`, `waited` (it no longer does), `waits`, `letter`, what operators did to the letter, and how it ended.
  * From the ledger: `claimed` (its call was about to be sent), `overtaken` (another message has claimed the resource since).
  * From the audit log: `woken`, and `command` for any other. From the functions' log: `attempt`, and `logged` for any other line.
  */
 export const happenings = [
-  ...(['received', 'claimed', 'waited', 'waits', 'attempt', 'logged', 'letter', 'command', 'woken'] as const),
+  ...([
+    'sent',
+    'received',
+    'claimed',
+    'waited',
+    'waits',
+    'attempt',
+    'logged',
+    'letter',
+    'command',
+    'woken',
+  ] as const),
   ...(['edited', 'replayed', 'discarded', 'done', 'duplicate', 'superseded', 'overtaken'] as const),
 ] as const;
 

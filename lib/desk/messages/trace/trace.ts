@@ -81,7 +81,8 @@ export const traceOf = async (
   );
   join(chains, own);
 
-  const begins = chainEvents.map(({ at }) => Date.parse(at));
+  // The SIS' clock says nothing about where the logs begin.
+  const begins = chainEvents.flatMap(({ at, what }) => (what === 'sent' ? [] : Date.parse(at)));
   const since = (days: number) =>
     sinceMs ?? (begins.length > 0 ? Math.min(...begins) - 60_000 : Date.now() - days * dayMs);
   const idsOf = () => {

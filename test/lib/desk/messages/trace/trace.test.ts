@@ -63,6 +63,7 @@ describe('a letter', () => {
     expect(found.outcome).toBe('parked');
     // The ledger knows nothing of what had no effect.
     expect(found.events).toMatchObject([
+      { what: 'sent', message: first, eventId: 'a-refused-event' },
       { what: 'received', message: first, function: 'grade-push', replays: 0 },
       {
         what: 'letter',
@@ -92,6 +93,7 @@ describe('a letter', () => {
     const third = done.messages[0]?.message ?? '';
     const told = done.events.filter(({ what }) => what !== 'claimed');
     expect(told.map(({ what, message }) => [what, message])).toEqual([
+      ['sent', first],
       ['received', first],
       ['letter', first],
       ['replayed', first],
@@ -101,8 +103,8 @@ describe('a letter', () => {
       ['received', third],
       ['done', third],
     ]);
-    expect(told[2]).toMatchObject({ by: 'jane', why: 'the course is open', as: second, kind: 'rejected' });
-    expect(told[5]).toMatchObject({
+    expect(told[3]).toMatchObject({ by: 'jane', why: 'the course is open', as: second, kind: 'rejected' });
+    expect(told[6]).toMatchObject({
       by: 'joe',
       why: 'typo',
       as: third,
