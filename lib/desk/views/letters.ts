@@ -316,7 +316,7 @@ export const lookForm = (letters: number, which: NonNullable<Form['hidden']>): F
   hidden: which,
   isHarmless: true,
   buttons: [
-    { text: `Look for ${countOf(letters, 'letter')} on the platform`, short: 'Look on the platform' },
+    { text: `Look on the platform for ${countOf(letters, 'letter')}`, short: 'Look on the platform' },
   ],
 });
 

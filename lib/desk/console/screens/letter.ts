@@ -81,7 +81,11 @@ ${htmlOf(desk, [section('What happened', ...timelineView(trace))])}</div>
       { fold: letterFacts(details), summary: 'All that the letter says' },
     ];
     const content = await storyOf({ id: details.id, record }, { message, signal });
-    return render(desk, context, { title: 'Letter, revealed', heading: headingOf(record), content });
+    return render(desk, context, {
+      title: 'Letter, revealed',
+      heading: `${headingOf(record)}, revealed`,
+      content,
+    });
   });
 };
 

@@ -141,7 +141,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
         await go(`/letters/${played.edited}`);
         await page.getByLabel('Reason').fill('she asked what we hold');
         await page.getByRole('button', { name: 'Reveal' }).click();
-        await page.getByRole('heading', { name: 'Letter, revealed' }).waitFor();
+        await page.getByRole('heading', { name: /, revealed$/, level: 1 }).waitFor();
       },
     ],
     ['replay', () => go('/replay?kind=missing-scope')],
@@ -166,7 +166,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
     ],
     ['discard', () => go('/discard?kind=outdated')],
     ['uncertain', () => go('/uncertain')],
-    ['looked up', () => begun('/uncertain', 'Look for', 'What is there')],
+    ['looked up', () => begun('/uncertain', 'Look on the platform', 'What is there')],
     ['publish', () => go('/publish')],
     [
       'grid of errors',
