@@ -56,7 +56,7 @@ export type OnCall = {
   arrivalsMs: Record<string, number>;
 };
 
-/** What an option tells of a stage. It throws nothing: what cannot be read is unknown. */
+/** What an option reports of a stage. It throws nothing: what cannot be read is unknown. */
 export type StatusPart = (target: Target, signal: AbortSignal) => Promise<OptionStatus>;
 
 /** Names of users that an option does not use until a person has looked, for the commands of the crosswalk. */

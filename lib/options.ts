@@ -38,6 +38,6 @@ export const loadOnCall = async (off: readonly string[]): Promise<[name: string,
 export const loadOptionDesks = async (): Promise<OptionDesk[]> =>
   (await Promise.all(options.map(({ desk }) => desk?.()))).flatMap((loaded) => loaded?.desk ?? []);
 
-/** What they tell in `status`. */
+/** What they report in `status`. */
 export const statusPartsOf = async (desks: readonly OptionDesk[]): Promise<StatusPart[]> =>
   (await Promise.all(desks.map(({ status }) => status?.()))).flatMap((part) => part ?? []);

@@ -250,7 +250,7 @@ const note = (commands: Map<string, AuditedCommand>, object: EntryObject, line: 
   for (const letter of letters) if (isWanted(letter)) (isEnd ? entry.did : entry.meant).add(letter);
 };
 
-/** S3 tells when an object was put, in whole seconds: a line can only tell it more exactly. */
+/** S3 gives the time when an object was put, in whole seconds; a line can only be more exact. */
 const timeOf = ({ putMs }: EntryObject, said: string): string => {
   const isExact = Math.abs(Date.parse(said) - putMs) < 2_000;
   return new Date(isExact ? said : putMs).toISOString();

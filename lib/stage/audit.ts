@@ -102,7 +102,7 @@ export const checkAudit = async (target: Target, role: Role): Promise<void> => {
   await putAs(target, role, { key: 'audit/check', line });
 };
 
-/** The roles whose entries the caller may write; also those of which this is not known, as their entries will tell. */
+/** The roles whose entries the caller may write; also those of which this is not known, as their entries will show. */
 export const rolesOf = async (target: Target): Promise<ReadonlySet<Role>> => {
   const refused = async (role: Role): Promise<boolean> =>
     checkAudit(target, role).then(

@@ -23,6 +23,6 @@ export const awsTimeMs = async ({ sqs, deadLetterQueueUrl }: Target): Promise<nu
   return withinSecond(Date.now(), dateMs);
 };
 
-/** The head gives whole seconds: a clock that agrees with it gives the milliseconds. An address that tells no time is not AWS. */
+/** The head gives whole seconds: a clock that agrees with it gives the milliseconds. An address that gives no time is not AWS. */
 const withinSecond = (hereMs: number, dateMs: number): number =>
   Number.isNaN(dateMs) ? hereMs : Math.min(Math.max(hereMs, dateMs), dateMs + 999);

@@ -2,7 +2,7 @@ import { type OptionVerb, options } from '../options.ts';
 
 /**
  * The roles of the people who operate a stage, the one that may least first. Each is a policy in template/people.ts; who has a role is
- * given the policies before it, too. IAM alone decides: this table only tells people in advance what IAM will say.
+ * given the policies before it, too. IAM alone decides: this table only shows in advance what IAM will answer.
  */
 export const roles = ['reader', 'operator', 'lead'] as const;
 export type Role = (typeof roles)[number];

@@ -67,7 +67,7 @@ export const emptyItem: Item = { lockId: '', busyUntilMs: 0, fields: {}, recentM
 
 export const shortIdLength = 4;
 
-/** Enough to tell the SQS messages of one event apart. */
+/** Enough to distinguish the SQS messages of one event. */
 export const shortId = (messageId: string): string =>
   hash('sha256', messageId, 'base64url').slice(0, shortIdLength);
 

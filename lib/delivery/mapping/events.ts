@@ -144,7 +144,7 @@ const isFor = ({ message, event }: Wanted, input: MappingInput, problems: Proble
     const met = isMet(condition, input);
     if (typeof met === 'boolean') return met;
     problems.set(condition.origin.name, { column: ownText(condition.origin.name), problem: met.problem });
-    // The row makes no message, and is told for this.
+    // The row makes no message, and is reported for this.
     return false;
   });
 };

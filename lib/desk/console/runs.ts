@@ -58,26 +58,27 @@ export const createRuns = ({ target, audit, signal, sentence, onEnd }: RunsOptio
       problem: undefined,
       stopped: false,
     };
-    const tell = (news: Partial<Run>): void => void Object.assign(run, { ...news, version: run.version + 1 });
-    const show = (title: string, content: View): void => tell({ parts: run.parts.set(title, content) });
+    const update = (news: Partial<Run>): void =>
+      void Object.assign(run, { ...news, version: run.version + 1 });
+    const show = (title: string, content: View): void => update({ parts: run.parts.set(title, content) });
     const at: Operator = {
       target,
       audit,
       signal: AbortSignal.any([signal, abort.signal]),
       show,
       renew: show,
-      progress: (what) => (done, of) => tell({ progress: { what, done, of } }),
+      progress: (what) => (done, of) => update({ progress: { what, done, of } }),
       ask: (question) => {
         if (at.signal.aborted) return Promise.resolve(undefined);
         const { promise, resolve } = Promise.withResolvers<Answer | undefined>();
         const answer = (given: Answer | undefined): void => {
           at.signal.removeEventListener('abort', decline);
           resolve(given);
-          tell({ question: undefined });
+          update({ question: undefined });
         };
         const decline = (): void => answer(undefined);
         at.signal.addEventListener('abort', decline);
-        tell({ progress: undefined, question: { ...question, id: newId(), answer } });
+        update({ progress: undefined, question: { ...question, id: newId(), answer } });
         return promise;
       },
     };
@@ -87,7 +88,7 @@ export const createRuns = ({ target, audit, signal, sentence, onEnd }: RunsOptio
         Object.assign(news, { ended: 'failed', problem: sentence(error) });
       });
       onEnd();
-      tell(news);
+      update(news);
     };
     runs.set(run.id, Object.assign(run, { abort, over: perform() }));
     for (const [id, { ended }] of runs) if (runs.size > maxRuns && ended) runs.delete(id);

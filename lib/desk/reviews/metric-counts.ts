@@ -60,13 +60,13 @@ const inFile = async (
     if (!line.includes(`"${name}":[`)) continue;
     const parsed = lineSchema.safeParse(jsonIn(line.slice(line.indexOf('{'))));
     if (!parsed.success) continue;
-    const { _aws: about, function: counter, ...told } = parsed.data;
-    const values = valuesSchema.safeParse(told[name]);
-    const isOfIt = Object.entries(of).every(([dimension, value]) => told[dimension] === value);
+    const { _aws: about, function: counter, ...values } = parsed.data;
+    const samples = valuesSchema.safeParse(values[name]);
+    const isOfIt = Object.entries(of).every(([dimension, value]) => values[dimension] === value);
     const atMs = about.Timestamp - (about.Timestamp % (periodSeconds * 1000));
-    if (!values.success || !isOfIt || atMs < sinceMs || !functions.includes(counter)) continue;
+    if (!samples.success || !isOfIt || atMs < sinceMs || !functions.includes(counter)) continue;
     const known = counts.get(`${atMs} ${counter}`) ?? { function: counter, atMs, count: 0 };
-    known.count += values.data.reduce((total, value) => total + value, 0);
+    known.count += samples.data.reduce((total, value) => total + value, 0);
     counts.set(`${atMs} ${counter}`, known);
   }
   return [...counts.values()];

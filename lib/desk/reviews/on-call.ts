@@ -21,13 +21,13 @@ const expectedList = z.array(
   }),
 );
 
-/** What the last look found, so that the next one tells only what is new. */
+/** What the last check found, so that the next one reports only what is new. */
 const lookSchema = z.object({
   firstMs: z.number(),
   lastMs: z.number(),
   /** The causes of letters. */
   causes: z.string(),
-  /** The last day of which the morning was told. */
+  /** The last day on which the morning report was made. */
   day: z.string(),
   expected: z.string(),
 });
@@ -69,7 +69,7 @@ export type OnCallOptions = {
 
 /**
  * Counts what nobody else notices: causes of letters that are new, decisions that wait, each morning, and what did not come. Its alarms
- * end before the next look, so that each new cause and each morning is told.
+ * end before the next check, so that each new cause and each morning is reported.
  *
  * @throws if one of them cannot be read; the others are counted.
  */

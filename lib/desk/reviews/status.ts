@@ -29,7 +29,7 @@ export type QueueStatus = Counts & {
   oldestMs: number | undefined;
 };
 
-/** What an option tells of a stage. */
+/** What an option reports of a stage. */
 export type OptionFacts = {
   /** Members of the document that `status --json` prints; undefined: unknown. */
   facts: object;
@@ -51,7 +51,7 @@ export type Status<Part extends OptionFacts = never> = {
   atWork: Omit<AuditedCommand, 'meant' | 'did'>[] | undefined;
   /** What is expected to come, as the schedule looked at it last; undefined: it has not, or it is unknown. */
   expected: ExpectedLook | undefined;
-  /** What the options tell. */
+  /** What the options report. */
   options: Part[];
   /** What this machine sees. Undefined if the target does not name a platform. */
   connection: ConnectionReport | undefined;
@@ -85,7 +85,7 @@ export type Lists = { letters(): Promise<Groups>; waiting(): Promise<WaitingGrou
 
 type StatusOptions<Part extends OptionFacts> = {
   functions: string[];
-  /** How what the options tell is read. They throw nothing. */
+  /** How the reports of the options are read. They throw nothing. */
   parts?: readonly ((target: Target, signal: AbortSignal) => Promise<Part>)[];
   oldest?: boolean;
   signal: AbortSignal;

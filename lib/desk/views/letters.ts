@@ -200,7 +200,7 @@ export const groupTable = (caption: string, groups: readonly PlannedGroup[], emp
 export const revealCommand = (which: string): string =>
   `letters verify ${which}--reveal --reason "a look at the platform"`;
 
-/** No look of a command tells whether something newer was done: a person compares, then sends or discards all. */
+/** No command finds out whether something newer was done: a person compares, then sends or discards all. */
 export const outdatedCommands = (these: string): View => [
   { lead: 'To see what to compare with the platform', command: revealCommand(`${these} `) },
   { lead: 'If nothing newer is there, to send them', command: `letters replay ${these} --include-uncertain` },
@@ -301,7 +301,7 @@ export const firstAction = (
   return [...steps, { lead, command: `letters replay ${these}` }, replay];
 };
 
-/** A look for what is uncertain changes nothing, so it begins at once. What no look tells, a person compares. */
+/** A look-up of uncertain letters changes nothing, so it begins at once. What no look-up can show, a person compares. */
 export const decideActions = (
   kind: UndecidedKind,
   { letters, which }: { letters: number; which: { cause: string } | { id: string } | { kind: string } },

@@ -11,8 +11,8 @@ export const aboutText = ({ command, file, secret, filter = {}, meant, did }: Au
     first === undefined || others.length === 0
       ? (first ?? '').slice(0, 8)
       : countOf(others.length + 1, command.startsWith('letters') ? 'letter' : 'message');
-  const told = [file, secret, filterText(filter)].filter(Boolean).join(', ');
-  return plain(told || letters || 'everything');
+  const target = [file, secret, filterText(filter)].filter(Boolean).join(', ');
+  return plain(target || letters || 'everything');
 };
 
 /** `kind rejected, cause 1f2e3d4c 5a6b7c8d`. */
@@ -26,10 +26,10 @@ const idsText = (ids: unknown): string =>
 
 /** `sent 2, came back 1`. */
 export const countsText = ({ counts, endedAt }: AuditedCommand): string => {
-  const told = Object.entries(counts).flatMap(([name, count]) =>
+  const countTexts = Object.entries(counts).flatMap(([name, count]) =>
     count > 0 ? `${wordsOf(name)} ${numberOf(count)}` : [],
   );
-  return `${told.join(', ') || 'nothing'}${endedAt === undefined ? ' (did not finish)' : ''}`;
+  return `${countTexts.join(', ') || 'nothing'}${endedAt === undefined ? ' (did not finish)' : ''}`;
 };
 
 /** `cameBack` is `came back`. */

@@ -72,12 +72,14 @@ const changeView = (change: PauseChange, verb: Verb): View => {
       { tone: 'warn', text: `${name}: ${mapping} AWS has not finished the change.` },
       { lead: 'To see when it has', command: 'status' },
     ];
-  const told = who === undefined ? '' : ` ${pauseText(change)}`;
+  const pausedBy = who === undefined ? '' : ` ${pauseText(change)}`;
   if (verb === 'pause')
     return [
-      text(was === state ? `${name} was paused already (${state})${told}` : `${name} is paused: ${mapping}`),
+      text(
+        was === state ? `${name} was paused already (${state})${pausedBy}` : `${name} is paused: ${mapping}`,
+      ),
     ];
-  const ended = who === undefined ? '' : ` It was paused${told}`;
+  const ended = who === undefined ? '' : ` It was paused${pausedBy}`;
   return [
     text(
       was === state

@@ -49,7 +49,7 @@ import {
 } from './view.ts';
 import { canBeWoken, remarksOn, secretsView, waitingGroupTable, waitText, wakeCommands } from './waiting.ts';
 
-/** What an option tells of a stage. */
+/** What an option reports of a stage. */
 export type OptionStatus = OptionFacts & {
   /** For “What to do first”. */
   first: View;
@@ -509,7 +509,7 @@ const expectedView = (look: Status['expected']): Block[] => {
 
 const maxCauses = 3;
 
-/** The smaller causes, which are told elsewhere. */
+/** The smaller causes, which are shown elsewhere. */
 const otherCausesView = (groups: readonly Group[]): View => {
   if (groups.length === 0) return [];
   const moreCauses = `${countOf(groups.length, 'more cause', 'more causes')} of ${countOf(lettersOf(groups), 'letter')}`;
@@ -600,7 +600,7 @@ export const blockedView = (
 /** A short outage heals by itself. */
 const awayMs = 30 * 60_000;
 
-/** That nothing of the platform answers is told by itself, and needs nobody to look at a part. */
+/** That the whole platform does not answer has its own line, so that nobody looks for the fault of one part. */
 const isAllAway = ({ connection, reach }: Pick<Status, 'connection' | 'reach'>): boolean =>
   connection?.reachable === false || reach?.isReached === false;
 
@@ -614,10 +614,10 @@ const awayView = (status: Pick<Status, 'connection' | 'reach' | 'waiting'>): Vie
     .filter((group) => isAwaited(group) && group.oldestMs < Date.now() - awayMs)
     .map((group) => {
       const title = `A part is away: ${plain(group.error)}`;
-      const told = blockedText([group]);
+      const blocked = blockedText([group]);
       return stepOf(
         [
-          { tone: 'bad', to: waitingScreen([group]), text: `${title}. ${told}` },
+          { tone: 'bad', to: waitingScreen([group]), text: `${title}. ${blocked}` },
           {
             tone: 'todo',
             text: 'Ask the people who run it, with this call and its answer. What waits continues by itself.',
@@ -625,7 +625,7 @@ const awayView = (status: Pick<Status, 'connection' | 'reach' | 'waiting'>): Vie
           { lead: 'One by one', command: `waiting --kind unavailable --function ${group.function}` },
         ],
         'today',
-        { title, text: told },
+        { title, text: blocked },
       );
     });
 };
@@ -649,18 +649,18 @@ const unansweredView = (status: Pick<Status, 'connection' | 'reach' | 'waiting' 
   const names = lately.map(([name]) => name).join(', ');
   const isLong = lately.some(([, counts]) => counts.length >= severalPeriods);
   const title = `A part of the platform or of AWS does not answer ${names}`;
-  const told = 'What waits for it could not be recorded';
+  const unrecorded = 'What waits for it could not be recorded';
   return [
     stepOf(
       [
-        { tone: 'bad', text: `${title}. ${told}` },
+        { tone: 'bad', text: `${title}. ${unrecorded}` },
         {
           tone: 'todo',
           text: 'Its log names what does not answer. If it is DynamoDB, look at the throttles of the stage’s tables. If it is over within 15 minutes, do nothing: messages continue by themselves.',
         },
       ],
       isLong ? 'now' : 'today',
-      { title, text: told },
+      { title, text: unrecorded },
     ),
   ];
 };
@@ -673,10 +673,10 @@ const unrecordedText = ({
 }: Pick<Status, 'queues' | 'waiting' | 'unanswered'>): string[] => {
   if (unanswered !== undefined) return [];
   const flying = queues.reduce((sum, { inFlight }) => sum + inFlight, 0);
-  const told = waiting.reduce((sum, { messages }) => sum + messages, 0);
-  if (flying <= told) return [];
+  const recorded = waiting.reduce((sum, { messages }) => sum + messages, 0);
+  if (flying <= recorded) return [];
   return [
-    `${countOf(flying - told, 'message is', 'messages are')} in flight without a record, and it is not known whether ${flying - told === 1 ? 'it is' : 'they are'} being handled. Look again in some minutes.`,
+    `${countOf(flying - recorded, 'message is', 'messages are')} in flight without a record, and it is not known whether ${flying - recorded === 1 ? 'it is' : 'they are'} being handled. Look again in some minutes.`,
   ];
 };
 
@@ -858,9 +858,11 @@ const harmText = (groups: readonly Group[]): string =>
     .filter(([about]) => about !== '')
     .map(([about, { length }]) => {
       const [shared = '', different] = about.replace(/^All (in|about) /, '').split('; ');
-      const told = different === undefined ? shared : `${different} in ${shared}`;
+      const causeText = different === undefined ? shared : `${different} in ${shared}`;
       // The users of two causes may be the same, or others: their sum is not known.
-      return length === 1 || different === undefined ? told : `${numberOf(length)} causes, each ${told}`;
+      return length === 1 || different === undefined
+        ? causeText
+        : `${numberOf(length)} causes, each ${causeText}`;
     })
     .join('; ');
 

@@ -238,7 +238,7 @@ const elsewhere = (log: boolean): string =>
 
 const headOf = (message: TracedMessage): Block => {
   const { ids, function: name = '', eventId, resource } = message;
-  const told = [
+  const parts = [
     `${message.message}: ${outcomes[message.outcome]}`,
     name,
     subjectOf(message),
@@ -246,5 +246,5 @@ const headOf = (message: TracedMessage): Block => {
     eventId === undefined ? '' : `event ${eventId}`,
     ids.length > 1 ? `earlier ${ids.filter((id) => id !== message.message).join(', ')}` : '',
   ];
-  return { heading: told.filter(Boolean).join(' · ') };
+  return { heading: parts.filter(Boolean).join(' · ') };
 };

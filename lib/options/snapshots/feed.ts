@@ -14,7 +14,7 @@ export const fileNameOf = (key: string): string => key.slice(key.lastIndexOf('/'
  */
 export type FeedPatterns = Readonly<Record<string, readonly string[]>>;
 
-/** The feed of zips that no folder and no pattern tells apart. */
+/** The feed of zips that no folder and no pattern distinguishes. */
 export const zipFeed = 'oneroster';
 
 const dayText = String.raw`(?<year>20\d\d)(?<sign>[-_.]?)(?<month>\d\d)\k<sign>(?<day>\d\d)`;
@@ -105,7 +105,7 @@ const withoutNumbers = (name: string): string => name.replace(counting, '');
 
 const folderOf = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1);
 
-/** Folders by number are schools or terms, which their source tells apart; of a date, a part may be a folder. */
+/** Folders by number are schools or terms, which their source distinguishes; of a date, a part may be a folder. */
 const withoutDateParts = (folder: string): string =>
   folder.replace(/(?<=^|\/)20\d\d(?:[-_.]?\d\d)?\/(?:\d\d\/)*/g, '');
 

@@ -135,7 +135,7 @@ const importFile = async (run: ImportRun, request: ImportRequest): Promise<Impor
   for (let asked = 1; ; asked += 1) {
     if (examined.is === 'over') {
       const { is: _, ...answer } = examined;
-      await tell(answer.outcome, run, () => noteOver(answer, run, feed));
+      await reportResult(answer.outcome, run, () => noteOver(answer, run, feed));
       return answer;
     }
     const { id, reasons, others } = examined;
@@ -144,7 +144,7 @@ const importFile = async (run: ImportRun, request: ImportRequest): Promise<Impor
     const decided = await decisionOn(examined, run, asked);
     if (decided?.decision !== 'approved') {
       const outcome = decided?.decision ?? 'undecided';
-      await tell(outcome, run);
+      await reportResult(outcome, run);
       return { outcome: decided?.decision ?? 'rejected', message: 'Nothing was sent.', id };
     }
     await waitForTurn(run, request, asked);
@@ -173,7 +173,7 @@ const ignore = async (dropped: Dropped, run: ImportRun): Promise<ImportAnswer> =
   const { engine, services } = run;
   const id = idOf(dropped, hash('sha256', dropped.etag));
   const why = `${fileNameOf(dropped.key)} is neither a zip nor a CSV file, by its name. Put a table with a name that ends in .csv, unpacked, or the zip of OneRoster`;
-  await tell('failed', run, async () => {
+  await reportResult('failed', run, async () => {
     const startedAt = new Date().toISOString();
     const record = newRecord(dropped, { id, startedAt });
     await services.store.writeJson(recordKey(id), { ...record, state: 'failed', why, endedAt: startedAt });
@@ -276,7 +276,7 @@ const send = async (examined: ToBeSent, run: ImportRun, feed: string): Promise<I
       await change(store, id, { state: 'superseded', why, endedAt: new Date().toISOString() });
       await noteUnaccepted(store, run.engine.executionArn, { is: 'superseded' });
     });
-    await tell('superseded', run);
+    await reportResult('superseded', run);
     return { outcome: 'superseded', message: 'Another snapshot was accepted in the meantime.', id };
   }
   return sendAll({ id, parts, accepted }, run, feed);
@@ -360,7 +360,7 @@ const countOutcome = (outcome: string, { count }: SnapshotServices['observe']): 
   for (const each of outcomes) count('SnapshotImports', { outcome: each }, each === outcome ? 1 : 0);
 };
 
-const tell = (
+const reportResult = (
   outcome: string,
   { services: { observe }, step }: ImportRun,
   note?: () => Promise<void>,

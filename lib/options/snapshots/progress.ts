@@ -13,19 +13,19 @@ export type Progress = {
 /** Half of the work is reading, by bytes; the other half is statements, of which this is the approximate number. */
 export const createProgress = (onProgress: OnProgress | undefined, statements: number): Progress => {
   let [read, all, ran] = [0, 1, 0];
-  const tell = (): void => onProgress?.(Math.min(1, read / all) / 2 + Math.min(1, ran / statements) / 2);
+  const report = (): void => onProgress?.(Math.min(1, read / all) / 2 + Math.min(1, ran / statements) / 2);
   return {
     onRead: (bytes, of) => {
       read += bytes;
       all = Math.max(1, of);
-      tell();
+      report();
     },
     watched: (db) => ({
       ...db,
       run: async (...given) => {
         await db.run(...given);
         ran += 1;
-        tell();
+        report();
       },
     }),
   };

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** A list is read to its end only while fewer of its items than this are wrong: as many are told. */
+/** A list is read to its end only while fewer of its items than this are wrong: as many are reported. */
 const maxFaults = 20;
 
 const elements = new WeakMap<object, z.ZodType>();

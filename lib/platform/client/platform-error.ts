@@ -146,8 +146,8 @@ export const refusalText = ({ title = '', detail = '' }: RefusedCall): string =>
   decoded(`${title}\n${detail}`);
 
 /**
- * What the call requires, as far as it may be told. Any word may follow “required”, also a name that the message gave: only a scope's
- * form, and a permission's own label, are told.
+ * What the call requires, as far as it may be shown. Any word may follow “required”, also a name that the message gave: only a scope's
+ * form, and a permission's own label, are shown.
  */
 export const wantedIn = ({ missing, required }: RefusedCall): SafeText | undefined =>
   safeMatch(required, missing === 'scope' ? scopes : permission);

@@ -14,7 +14,7 @@ type Which = { version?: string; stage?: 'AWSPENDING' | 'AWSPREVIOUS'; timeoutMs
 /**
  * Reads a secret. `timeoutMs`: the client's own limits end with the headers of an answer, and a body that stops half-way would block all
  * messages.
- * @throws the SDK's error, whose text may hold the secret: tell its name alone.
+ * @throws the SDK's error, whose text may hold the secret: report its name alone.
  */
 export const readSecret = async (
   client: SecretsManagerClient,

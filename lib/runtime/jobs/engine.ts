@@ -52,7 +52,7 @@ export type Engine = {
   /** Sets how results are recorded from now on. */
   recordBy(results: AnySerdes): void;
   /** Sets a function to call with each failure after which a step is repeated. */
-  tellWaits(tell: (failure: Failure) => void): void;
+  onWait(report: (failure: Failure) => void): void;
 };
 
 type StepOptions<Result> = {
@@ -86,12 +86,12 @@ export const durableHandler = <Request, Result>(
   withDurableExecution(
     (event: unknown, context) =>
       // The execution is an operation itself.
-      run(requestIn(event), engineFor(context, { operations: 1, tell: () => {} })),
+      run(requestIn(event), engineFor(context, { operations: 1, report: () => {} })),
     engine && { durableExecutionClient: engine },
   );
 
 /** Shared by all engines of an execution. */
-type Shared = { operations: number; tell(failure: Failure): void };
+type Shared = { operations: number; report(failure: Failure): void };
 
 const engineFor = (context: DurableContext, shared: Shared): Engine => ({
   executionArn: context.executionContext.durableExecutionArn,
@@ -99,8 +99,8 @@ const engineFor = (context: DurableContext, shared: Shared): Engine => ({
   leftMs: () => context.lambdaContext.getRemainingTimeInMillis(),
   operations: () => shared.operations,
   recordBy: (results) => context.configureSerdes({ defaultSerdes: results }),
-  tellWaits: (tell) => {
-    shared.tell = tell;
+  onWait: (report) => {
+    shared.report = report;
   },
 
   step: (name, { work, backoff }) => {
@@ -113,7 +113,7 @@ const engineFor = (context: DurableContext, shared: Shared): Engine => ({
           return { shouldRetry: true, delay: { seconds: waitSeconds({ receiveCount: attempt }, backoff) } };
         const failure = failureOf(error);
         if (!backoff || !isRetried(failure.kind) || attempt >= maxAttempts) return { shouldRetry: false };
-        shared.tell(failure);
+        shared.report(failure);
         const { retryAfterSeconds } = failure;
         const seconds = waitSeconds({ receiveCount: attempt, retryAfterSeconds }, backoff);
         return { shouldRetry: true, delay: { seconds } };

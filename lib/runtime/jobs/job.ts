@@ -56,7 +56,7 @@ export const jobOf = <Request, Result, Services extends RunServices>({
     observe.begin(engine.invocationId);
     const prefix = executions(services);
     engine.recordBy(createResults(store, prefix));
-    engine.tellWaits(({ kind, message }) => {
+    engine.onWait(({ kind, message }) => {
       observe.failed(kind);
       observe.warn(safe`${what} waits: ${message}`);
       observe.flush();

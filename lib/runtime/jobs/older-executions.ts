@@ -44,7 +44,7 @@ export const waitForOlderExecutions = async (
     if (seconds === 0) return;
     if (seconds < 0)
       throw new Error(
-        `Lambda does not list the execution ${engine.executionArn} among those that are running, so that nothing tells whether another one is at work: nothing was begun`,
+        `Lambda does not list the execution ${engine.executionArn} among those that are running, so it is unknown whether another one is at work: nothing was begun`,
       );
     await engine.wait(`for those before it, ${attempt}${turn}`, seconds);
   }

@@ -13,7 +13,7 @@ export const readArrivalMs = async (access: ItemTable, functionName: string): Pr
 /** A container writes at most once in this time, in milliseconds. */
 const restMs = 300_000;
 
-/** Records that messages come, so that their absence can be told. What waits or is replayed has come before. */
+/** Records that messages come, so that their absence is noticed. What waits or is replayed has come before. */
 export const createArrivals = ({
   function: name,
   warn,

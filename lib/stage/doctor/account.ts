@@ -14,7 +14,7 @@ export const accountLimits: Step = {
     const { lambda, sdk } = await corner.lambda();
     const { AccountLimit } = await lambda.send(new sdk.GetAccountSettingsCommand({}));
     const { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free } = AccountLimit ?? {};
-    if (free === undefined) return seen(false, 'AWS told no limit');
+    if (free === undefined) return seen(false, 'AWS reported no limit');
     return seen(free >= leastUnreserved, `${free} of ${all} containers are not reserved`);
   },
 };

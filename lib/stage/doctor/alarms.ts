@@ -149,7 +149,7 @@ export const fillOfMetrics: Step = {
 
 export const suppression: Step = {
   id: 'suppression',
-  claim: 'While an alarm’s suppressor rings, the alarm tells nobody, and some time after that it tells again',
+  claim: 'While an alarm’s suppressor rings, the alarm sends nothing; some time after that it sends again',
   does: 'Makes two alarms and two composite ones without actions, as Waiting and Outage are, and sets the states of the former.',
   costs: 'four alarms for some minutes: less than $0.02',
   minutes: 16,

@@ -43,7 +43,7 @@ export const isOnAws = async ({ caller }: Target): Promise<boolean> =>
 /** The beginning of the names of all that a run makes. */
 export const ownName = ({ prefix }: Target, run: string): string => `${prefix}doctor-${run}`;
 
-/** Whoever may not look is told so by the steps. @throws RefusedError if there is no such stage. */
+/** The steps refuse a caller who lacks the rights. @throws RefusedError if there is no such stage. */
 export const checkStage = async (target: Target): Promise<void> => {
   await unlessError(/AccessDenied/, () => target.deadLetterQueueUrl());
 };

@@ -38,7 +38,7 @@ export const pausedThroughDeployment: Step = {
     if (changedMs === undefined) return notHere('When the stack was last changed is not known.');
     if (all === undefined) return notHere('Which functions are paused cannot be read.');
     const stopped = all.filter(({ state }) => isStopped(state));
-    // What is paused by hand has no record: afterwards, nobody could tell who has resumed it.
+    // What is paused by hand has no record: afterwards, nobody would know who resumed it.
     const recorded = (each: { who?: string | undefined }): boolean => each.who !== undefined;
     const namesOf = (some: typeof all): string[] => some.map((each) => each.function);
     if (before === undefined) {

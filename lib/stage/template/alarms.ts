@@ -38,7 +38,7 @@ export type Alarm = Mail &
   Watch & {
     /** It is part of a composite alarm, and sends no mail of its own. */
     isPart?: true;
-    /** It tells what has happened: that it ends says nothing, and sends no mail. */
+    /** It reports an event: its end says nothing, and sends no mail. */
     isEvent?: true;
   };
 /** By their logical ids. */
@@ -210,7 +210,7 @@ const alarmOf = (alarm: Alarm, options: MailOptions): Resource => {
       AlarmDescription: described(alarm, options),
       ...Object.fromEntries(Object.entries(alarm).filter(([name]) => !aboutMail.has(name))),
       ...(!alarm.isPart && actions),
-      // If missing data count as that, the alarm tells it as well.
+      // If missing data count as that, the alarm reports it as well.
       ...(alarm.TreatMissingData === 'missing' && { InsufficientDataActions: actions.AlarmActions }),
     },
   };

@@ -51,7 +51,7 @@ const readers: PolicyOfPeople = {
 };
 
 /**
- * Who replays letters may send to the functions' queues. IAM cannot tell that from `publish`, which the command refuses because it may
+ * Who replays letters may send to the functions' queues. IAM cannot distinguish that from `publish`, which the command refuses because it may
  * not write the entry of a lead to the audit log.
  */
 const operators: PolicyOfPeople = {

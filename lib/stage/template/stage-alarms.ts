@@ -101,7 +101,7 @@ const kindsOf = (of: (typeof failureKinds)[FailureKind]['responsible']): Failure
 /** What one learner lacks must not hide what the service lacks. */
 const learnersKind = 'missing-credential';
 
-/** The kinds whose new causes one alarm tells. What the schedule replays needs nobody unless it stays, which LettersAny tells. */
+/** The kinds whose new causes one alarm reports. What the schedule replays needs nobody unless it stays; then LettersAny fires. */
 export const kindsByAlarm = {
   LettersProducer: kindsOf('producer'),
   LettersAccess: kindsOf('access').filter((kind) => kind !== learnersKind),
@@ -110,7 +110,7 @@ export const kindsByAlarm = {
   LettersOperator: [...kindsOf('operator'), ...otherLetterKindNames],
 } satisfies Record<string, LetterKind[]>;
 
-/** A cause is told once, when its first letter is there: what comes of it later must not hide the next cause. */
+/** A cause is reported once, with its first letter, so that later letters of it do not hide the next cause. */
 const aboutLetters = ({ metric, queueMetric }: StageMetrics): Alarms => {
   const newCauses = (id: keyof typeof kindsByAlarm) =>
     countedAnew(kindsByAlarm[id].map((kind) => metric('NewCauses', { kind })));
@@ -161,7 +161,7 @@ const aboutLetters = ({ metric, queueMetric }: StageMetrics): Alarms => {
         responsibles.map((responsible) => metric('Letters', { responsible })),
       ),
     },
-    // A wait that nobody ends is told each morning.
+    // A wait that nobody ends is reported each morning.
     LettersUndecided: {
       severity: 'today',
       text: 'For more than a day, letters have waited for a person to decide whether they are sent again. `status` has the first step: look uncertain letters up, compare outdated ones.',

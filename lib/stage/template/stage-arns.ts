@@ -30,7 +30,7 @@ export const leadingKeys = (...keys: string[]): Condition => ({
   'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },
 });
 
-/** Of the bucket: only the names that begin so. Who may list them is told by S3 that an object is missing, and not that it is forbidden. */
+/** Of the bucket: only the names that begin so. To a caller who may list them, S3 says that an object is missing, not that it is forbidden. */
 export const prefixes = (...keys: string[]): Condition => ({ StringLike: { 's3:prefix': keys } });
 
 /** What the rights of a stage name. A name may have IAM’s wildcards. */

@@ -129,7 +129,7 @@ const store = async (
   return { userId, secret, replaced };
 };
 
-/** Turns failures of calls into refusals that tell the person what to do. */
+/** Turns failures of calls into refusals with what the person must do. */
 const orRefuse = async <Value>(asked: Promise<Value>, remedy: string): Promise<Value> => {
   try {
     return await asked;

@@ -27,7 +27,7 @@ const unrecorded: Engine = {
   leftMs: () => 60_000,
   operations: () => 1,
   recordBy: () => {},
-  tellWaits: () => {},
+  onWait: () => {},
   approval: async () => undefined,
   // A scope that is missing is no cause to wait.
   wait: (name) => Promise.reject(new Error(`it waits: ${name}`)),

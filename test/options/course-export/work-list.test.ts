@@ -42,7 +42,7 @@ const engineIn = ({ deadly = -1 }: World) => {
     leftMs: () => 15 * minute,
     operations: () => operations,
     recordBy: () => {},
-    tellWaits: () => {},
+    onWait: () => {},
     approval: async () => undefined,
     step: async (name, { work }) => {
       operations += 1;

@@ -80,7 +80,7 @@ ${htmlOf(desk, [rows])}</form>`;
 
   addVerb(desk, '/uncertain', async (form) => {
     const { letters, given } = await undecidedAmong(form);
-    // No look tells of the outdated ones whether something newer was done.
+    // For outdated letters, no look-up shows whether something newer was done.
     const id = letters.filter(({ kind }) => kind === 'uncertain').map(({ message }) => message);
     if (id.length === 0) throw new UsageError('None of these letters can be looked up.');
     const may = desk.readOnly ? { discardFound: false, replayAbsent: false } : {};

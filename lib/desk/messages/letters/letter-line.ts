@@ -66,7 +66,7 @@ export const foreignQueueIn = (
   return name === undefined ? undefined : { queue, function: name };
 };
 
-/** The letter as one of this stage's queue, which its history tells. */
+/** The letter as one of this stage's queue, as its history says. */
 export const asOfStage = (
   { body, attributes }: Outgoing,
   foreign: { queue: string; function: string },

@@ -81,7 +81,7 @@ type Parts = {
   prepare(letter: Letter): Promise<{ letter: Letter; sending: Sending } | { problem: string }>;
 };
 
-const tellMs = 1_000;
+const progressMs = 1_000;
 /** If SQS refuses this many messages in a row, the replay stops. */
 const maxFailuresInARow = 20;
 
@@ -118,9 +118,9 @@ export class ReplayRun {
   /** Returns why it stopped early, if it did. */
   async perform(): Promise<string | undefined> {
     const { inHand, options, hooks } = this.#parts;
-    const tell = (): void =>
+    const reportProgress = (): void =>
       hooks.onOutcomes?.(this.#countsOf(this.#all), { isWaiting: this.#sending + this.#backlog.size === 0 });
-    const telling = setInterval(tell, tellMs);
+    const progressTimer = setInterval(reportProgress, progressMs);
     const close = (): void => this.#backlog.close();
     if (hooks.signal.aborted) close();
     hooks.signal.addEventListener('abort', close, { once: true });
@@ -139,10 +139,10 @@ export class ReplayRun {
       await this.#settled(inHand.letters.filter((letter) => !this.#awaited.has(letter)));
       return why;
     } finally {
-      clearInterval(telling);
+      clearInterval(progressTimer);
       hooks.signal.removeEventListener('abort', close);
       await this.#outcomes.stop();
-      tell();
+      reportProgress();
     }
   }
 

@@ -80,9 +80,9 @@ const deedOf = (letter: Letter, { why, original }: Sending, by: string): Operato
 });
 
 /**
- * The message, byte for byte, with the number of this replay. That number tells the ledger that the message must be done again and is
- * no second copy. `kind` tells the ledger that a person has decided: an operator who replays such a letter has looked at the platform.
- * `receipt` makes the function record the outcome; the history tells what operators did.
+ * The message, byte for byte, with the number of this replay. By that number the ledger knows that the message must be done again and is
+ * no second copy. By `kind` it knows that a person has decided: an operator who replays such a letter has looked at the platform.
+ * `receipt` makes the function record the outcome; the history records what operators did.
  */
 export const messageFor = (
   { body, attributes, replays, failure }: DeadLetter,

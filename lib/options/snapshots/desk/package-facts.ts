@@ -193,18 +193,18 @@ const formOf = ([form, rows, example, least, most, dayFirst, monthFirst, ...days
 > => {
   const known = written[form];
   const [earliestByDay, latestByDay, earliestByMonth, latestByMonth] = days;
-  const told = (
+  const dateFormOf = (
     form: string,
     [earliest, latest]: readonly (string | null | undefined)[],
     order?: DateForm['order'],
   ) => ({ form, rows, example, ...(earliest && latest && { earliest, latest }), ...(order && { order }) });
-  if (known !== undefined) return told(known, form === 'digits' ? [] : [least, most]);
+  if (known !== undefined) return dateFormOf(known, form === 'digits' ? [] : [least, most]);
   const sign = form.replace('parts', '');
-  if (form === 'other' || dayFirst + monthFirst === 2) return told('other', []);
+  if (form === 'other' || dayFirst + monthFirst === 2) return dateFormOf('other', []);
   const [dayForm, monthForm] = [['31', '1', '2026'].join(sign), ['1', '31', '2026'].join(sign)];
-  if (dayFirst) return told(dayForm, [earliestByDay, latestByDay], 'day-month-year');
-  if (monthFirst) return told(monthForm, [earliestByMonth, latestByMonth], 'month-day-year');
-  return told(`${dayForm} or ${monthForm}`, [], 'unknown');
+  if (dayFirst) return dateFormOf(dayForm, [earliestByDay, latestByDay], 'day-month-year');
+  if (monthFirst) return dateFormOf(monthForm, [earliestByMonth, latestByMonth], 'month-day-year');
+  return dateFormOf(`${dayForm} or ${monthForm}`, [], 'unknown');
 };
 
 /** A column, or a template over several, that may name org units or users. */

@@ -42,12 +42,12 @@ export const putFile = async (operator: Operator, given: Put): Promise<PutFile |
   const isNew = (await store.etagOf(key)) === undefined;
   const act = `Put ${countOf(bytes, 'byte')} at ${key}${isNew || isSnapshot(key) ? '' : ', in place of what is there'}`;
   if ((await ask({ act })) === undefined) return undefined;
-  const tell = progress('Putting');
+  const showProgress = progress('Putting');
   const pieces = async function* (): AsyncGenerator<Buffer> {
     let done = 0;
     for await (const piece of createReadStream(file, { highWaterMark: 256 * 1024 })) {
       done += (piece as Buffer).length;
-      tell(done, bytes);
+      showProgress(done, bytes);
       yield piece as Buffer;
     }
   };

@@ -96,7 +96,7 @@ export const surveyPackage = async (
   });
 };
 
-/** Of the templates that tell all classes apart, those that the platform knows, or the first one. */
+/** Of the templates that are unique for each class, those that the platform knows, or the first one. */
 const usefulOf = (candidates: readonly KnownCandidate[]): KnownCandidate[] => {
   const templates = candidates.filter(({ isTemplate }) => isTemplate);
   const known = templates.filter((each) => (each.known?.orgUnitCode ?? 0) > 0);

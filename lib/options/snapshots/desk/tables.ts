@@ -26,7 +26,7 @@ export type TableSurvey = {
   format: string | undefined;
   columns: string[];
   rows: number;
-  /** Undefined: it is not about enrollments, as far as the names of its columns tell. */
+  /** Undefined: it is not about enrollments, by the names of its columns. */
   mapping: object | undefined;
   /** It needs a first row that names its columns. */
   header?: string;

@@ -88,7 +88,7 @@ const isOpen = (is: Unaccepted['is']): boolean => is === 'waiting' || is === 'at
 const isTrouble = (is: string): is is TroubledImport['is'] =>
   ['failed', 'undecided', 'refused', 'cut off', 'ignored'].includes(is);
 
-/** Nothing tells that such a file was seen to, unless it comes with another ending. */
+/** Nothing shows that such a file was dealt with, unless it comes with another ending. */
 const ignoredMs = 7 * 86_400_000;
 
 /** Of one feed, names that count on. What has no snapshot's name is of no feed. */

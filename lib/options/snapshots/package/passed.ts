@@ -47,7 +47,7 @@ type Found = [
   courses: string | null,
 ];
 
-/** The names of `passed`, with what the last export told of them: since when, and what a delta leaves out. */
+/** The names of `passed`, with what the last export said of them: since when, and what a delta leaves out. */
 export const passedNamesOf = async (
   { db, store, settings, droppedMs, feed }: Comparison,
   modes: Record<'enrollments' | 'results', Mode>,

@@ -4,7 +4,7 @@ import { zipFeed } from '../feed.ts';
 /** The prefix of snapshots' records: outside of the prefix whose files start the import. */
 export const recordsPrefix = 'snapshot-records/';
 export const recordKey = (id: string): string => `${recordsPrefix}${id}/record.json`;
-/** `{ id }` of the last accepted zip that no folder and no pattern tells from others. */
+/** `{ id }` of the last accepted zip that no folder and no pattern distinguishes. */
 export const acceptedKey = `${recordsPrefix}accepted.json`;
 export const acceptedFeedsPrefix = `${recordsPrefix}accepted/`;
 /** The same for what a file is compared with, by its feed. */

@@ -50,7 +50,7 @@ export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: stri
     /** The version, or what lies there now. Undefined: it no longer exists. */
     find: async ({ key, versionId: VersionId, isEnd }: ImportRequest): Promise<Found | undefined> => {
       if (isEnd) return { key, isEnd, etag: '', sizeBytes: 0, droppedMs: Date.now() };
-      // A list tells whether there is an object. Of a version, only a deletion of this version would be the answer.
+      // A list shows whether there is an object. Of a version, only a deletion of this version would be the answer.
       if (VersionId === undefined && (await store.etagOf(key)) === undefined) return undefined;
       const asked = { Bucket: bucket, Key: key, ...(VersionId !== undefined && { VersionId }) };
       const head = await orNothing(s3.send(new HeadObjectCommand(asked)));

@@ -60,7 +60,7 @@ type Store = Reader & Pick<JobStore, 'writeJson' | 'remove'>;
 
 const keyFor = (execution: string): string => `${unacceptedPrefix}${execution.split('/').at(-1)}.json`;
 
-/** In the order in which they were put. S3 tells whole seconds; of two in one second, its notices tell which was first. */
+/** In the order in which they were put. S3 gives whole seconds; of two in one second, its notices say which was first. */
 export const byPut = (one: Unaccepted, other: Unaccepted): number => {
   const [first, second] = [one, other].map(({ putAt, sequencer = '', seenAt }) => [putAt, sequencer, seenAt]);
   return `${first}` < `${second}` ? -1 : `${first}` > `${second}` ? 1 : 0;
@@ -134,7 +134,7 @@ const isOfContent = (entry: Unaccepted, id: string): boolean =>
 
 type Order = Pick<Unaccepted, 'putAt' | 'sequencer'>;
 
-/** One that waits, if both were put in the same second and nothing tells which was first, comes later. */
+/** One that waits, if both were put in the same second and it is unknown which was first, comes later. */
 const isPutBefore = (entry: Unaccepted, { putAt, sequencer = '' }: Order): boolean => {
   const [one, other] = [`${entry.putAt} ${entry.sequencer ?? ''}`, `${putAt} ${sequencer}`];
   return one < other || (one === other && entry.is !== 'waiting');

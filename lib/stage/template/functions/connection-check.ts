@@ -29,7 +29,7 @@ export const connectionCheck: FunctionParts = {
       see: 'letters-of-each-kind',
       ...counted([metric('Refusals', { function: 'connection-check', kind: 'credentials' })]),
     },
-    // An alarm begins without data and tells when its state changes: this silence is heard after the first check, not before. It is the
+    // An alarm begins without data and reports only changes of its state, so silence is reported only after the first check. It is the
     // one schedule whose silence no other alarm reports. CloudWatch looks for data further back than the alarm's period.
     ConnectionFails: {
       severity: 'act now',

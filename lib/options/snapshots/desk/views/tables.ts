@@ -41,7 +41,7 @@ export const tablesView = (
     mapped.length === 0 &&
       text(
         written === undefined
-          ? 'No table is about enrollments, as far as its columns tell. Write a mapping by the producers’ guide (events/README.md#any-csv-file), with the columns above.'
+          ? 'No table is about enrollments, by the names of its columns. Write a mapping by the producers’ guide (events/README.md#any-csv-file), with the columns above.'
           : 'The mapping is for enrollments, and knows none of the columns. Replace each null by a column above: orgUnitCode by that of the course’s code, userName by that of the login, key by both; under values, give each word for a role its id on the platform. The producers’ guide has the other messages (events/README.md#any-csv-file).',
       ),
     ...(written === undefined ? [] : [text(`Written to ${written}.`)]),
