@@ -11,7 +11,7 @@ const services = onceFromEnvironment((environment) =>
 );
 
 /**
- * Runs when a file is dropped under `snapshots/`: sends what has changed since the last accepted snapshot. `{"key": "snapshots/…"}`
- * imports one by hand. Runs take turns, in the order in which the files were dropped.
+ * Runs when a file is put under `snapshots/`: sends what has changed since the last accepted snapshot. `{"key": "snapshots/…"}`
+ * imports one by hand. Runs take turns, in the order in which the files were put.
  */
 export const handler = durableHandler(importJob(services));

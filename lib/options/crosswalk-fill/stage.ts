@@ -39,7 +39,7 @@ export const stage: FunctionParts = {
     // Each fill reports the next two, every hour.
     CrosswalkHeld: {
       severity: 'today',
-      text: 'The names of the crosswalk are not updated: a list or a file lacks too many of them, or cannot be used. The log of `crosswalk-fill` shows which one.',
+      text: 'The crosswalk keeps names that it had: a list or a file would remove too many of them, would give too many to other users, lost a column, or cannot be read. The log of `crosswalk-fill` shows which one.',
       see: 'lib/options/crosswalk-fill/README.md#the-crosswalk-keeps-what-it-had',
       ...highestOver(0, [metric('CrosswalkFills', { outcome: 'held' })], { Period: 3600 }),
     },

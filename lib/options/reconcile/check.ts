@@ -43,7 +43,7 @@ export type SnapshotEnrollment = {
   subject: Subject;
   reason: 'snapshot';
   roleId: number;
-  /** When the snapshot was dropped. */
+  /** When the snapshot was put. */
   toldMs: number;
 };
 

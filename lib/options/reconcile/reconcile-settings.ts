@@ -33,7 +33,7 @@ export const reconcileSettings = {
       variable: 'RECONCILE_RECENT_HOURS',
       schema: hoursAsMs,
       usual: 25,
-      description: 'Every write of the last hours, this many, is compared.',
+      description: 'Every write that is at most this many hours old is compared.',
     },
     sampleSize: {
       variable: 'RECONCILE_SAMPLE',

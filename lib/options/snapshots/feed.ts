@@ -59,8 +59,8 @@ export const feedFor = (key: string, declared: FeedPatterns = {}): string => {
 };
 
 /**
- * The text at `{}`, which names the feed; `*` stands for text that does not. Each takes as little as it can. Undefined: the text is not of
- * this pattern.
+ * The part of the text at `{}`, which becomes part of the feed's name; `*` stands for text that does not. Each matches as little text as it
+ * can. Undefined: the text does not match the pattern.
  */
 const keptBy = (pattern: string, text: string): string | undefined => {
   const pieces = pattern.split(/(\*|\{\})/);
@@ -82,7 +82,7 @@ const keptBy = (pattern: string, text: string): string | undefined => {
   return kept;
 };
 
-/** Of what keeps its feed. What a version before 1.1 wrote has none. */
+/** The feed of an entry in the bucket. A version before 1.1 wrote none: then the key gives it. */
 export const feedOf = ({ key, feed }: { key: string; feed?: string | undefined }): string =>
   feed ?? feedFor(key);
 
@@ -100,12 +100,12 @@ const dateWords = [
 const dateWord = String.raw`(?<!\p{L})(?:${dateWords})(?!\p{L})`;
 const counting = new RegExp(String.raw`\(?\bcopy\b\)?|\d+|${dateWord}|[-_. ()]+`, 'giu');
 
-/** What is left of a name without what may count on: numbers, dates, the mark of a copy, and what separates these. */
+/** A name without the parts that differ from file to file: numbers, dates, the mark of a copy, and their separators. */
 const withoutNumbers = (name: string): string => name.replace(counting, '');
 
 const folderOf = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1);
 
-/** Folders by number are schools or terms, which their source distinguishes; of a date, a part may be a folder. */
+/** A numbered folder is a school or a term, and so another source; a folder may also be a part of a date. */
 const withoutDateParts = (folder: string): string =>
   folder.replace(/(?<=^|\/)20\d\d(?:[-_.]?\d\d)?\/(?:\d\d\/)*/g, '');
 
@@ -140,8 +140,8 @@ const patternOf = (one: string, other: string): string | undefined => {
 };
 
 /**
- * What declares both as one feed, beside what is declared: a pattern, if a separator is before each `*` and it takes no other file that is
- * known; or else their names.
+ * The entry for `feeds` that makes both one feed: a pattern, if a separator is before each `*` and the pattern matches no other known file;
+ * otherwise both names, beside the patterns that the feed has.
  */
 export const declarationOf = (
   one: string,

@@ -19,19 +19,20 @@ export const importSettings = {
       variable: 'APPROVAL_LONGEST_HOURS',
       schema: hoursAsSeconds,
       usual: 168,
-      description:
-        'How long a snapshot that removes too much waits for a person, in hours; then it is rejected.',
+      description: 'How long an import waits for the decision of a person, in hours; then it is rejected.',
     },
     eventsPerPart: {
       variable: 'EVENTS_PER_PART',
       schema: count,
       usual: 5_000,
-      description: 'Number of events that one step sends, unless there are more than 1,000 times as many.',
+      description:
+        'Number of events that one step sends. An import has at most 1,000 steps: a larger one sends more events in each.',
     },
     reserveMs: {
       ...limitSettings.reserveMs,
       usual: 60_000,
-      description: 'No part is sent with less time left in an invocation, in milliseconds.',
+      description:
+        'Time that is kept free at the end of an invocation, in milliseconds: with less left, no further step sends.',
     },
   },
   import: {

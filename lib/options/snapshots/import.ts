@@ -201,7 +201,8 @@ const noteOver = async (
   const { executionArn } = engine;
   if (outcome === 'failed' || outcome === 'replaced')
     return noteUnaccepted(store, executionArn, { is: outcome, why, ...(id !== undefined && { id }) });
-  // Of what is known, the import before has noted it; and a whole export that was put later has the changes, too.
+  // `known`: the earlier import of this content has an entry of its own. `superseded`: the changes are missing, unless the last accepted
+  // export is whole: that has them, too.
   const isMissing = outcome === 'superseded' && (await lastAccepted(store, feed))?.isWhole !== true;
   if (isMissing) return noteUnaccepted(store, executionArn, { is: 'superseded' });
   return forgetUnaccepted(store, executionArn);

@@ -73,7 +73,7 @@ export const stage: FunctionParts = {
   alarms: ({ metric, lambdaMetric, ruleMetric }) => ({
     SnapshotNotStarted: {
       severity: 'today',
-      text: 'A file was dropped under `snapshots/`, and its import could not be started, or broke off. If the list does not name the file, deploy, which repairs the rule and its rights, then drop the file again.',
+      text: 'A file was put under `snapshots/`, and its import could not be started, or broke off. If the list does not name the file, deploy, which repairs the rule and its rights, then put the file again.',
       command: 'snapshots list',
       see: 'lib/options/snapshots/README.md#what-operators-do',
       ...counted([
@@ -101,7 +101,7 @@ export const stage: FunctionParts = {
     },
     SnapshotUndecided: {
       severity: 'today',
-      text: 'An export, or a user name that passed to another record, still waits for a decision. The number in this mail has the files that wait behind it, too.',
+      text: 'An export, or a user name that passed to another record, still waits for a decision. The value in this mail counts the exports, the user names, and the files that wait behind an export.',
       see: 'lib/options/snapshots/README.md#what-operators-do',
       ...countedAnew([metric('Decisions', { what: 'exports' }), metric('Decisions', { what: 'user-names' })]),
     },
@@ -122,7 +122,7 @@ export const stage: FunctionParts = {
       Type: 'AWS::Events::Rule',
       Properties: {
         Name: `sis-relay-${stage}-dropped-snapshot`,
-        Description: 'A file was dropped under snapshots/',
+        Description: 'A file was put under snapshots/',
         EventPattern: {
           source: ['aws.s3'],
           'detail-type': ['Object Created'],

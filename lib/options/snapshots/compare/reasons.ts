@@ -7,9 +7,9 @@ import { sourceOf } from './others.ts';
 import { hasRows } from './statements.ts';
 
 /**
- * A file of before, put again, takes back what later ones changed. A time at midnight may be a day alone, and counts to its end. An
- * export may also lack the latest row because that was deleted: it is older only if it changes something by a time of before, or has rows
- * of before and lacks later ones.
+ * An old file that is put again takes back what later files changed. A time at midnight may be a day without a time, so it counts to the
+ * end of that day. An export whose latest change is old may be new all the same: its latest row may have been deleted. It is older only if
+ * it changes something by a time that is not later than the accepted one, or has older rows than were accepted and lacks later ones.
  */
 export const reasonsOfAge = async (
   { saidMs, db, snapshotId: id }: Comparison,

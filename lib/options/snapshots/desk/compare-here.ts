@@ -71,7 +71,7 @@ export const compareHere = async ({
   const adopted = isEnd ? undefined : await adoptable(store, feedHere, declared);
   const local: ComparisonStore = {
     ...store,
-    // Objects in the bucket are read. What an import would write there stays on this machine, or is dropped.
+    // Objects in the bucket are read. What an import would write there stays on this machine, or is discarded.
     download: async (_, path) => {
       await copyFile(file, path);
       const hash = createHash('sha256');

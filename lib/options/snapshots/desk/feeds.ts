@@ -60,11 +60,11 @@ export const feedsNamed = (feeds: readonly Feed[], given: readonly string[]): Fe
     if (its.length > 0) return its;
     if (/\.zip$/i.test(name))
       throw new UsageError(
-        `Zips are one feed, ${zipFeed}, but for those of a folder or a pattern of the settings. There are ${feeds.map((feed) => feed.name).join(', ')}.`,
+        `There is no feed ${name}. All zips are one feed, ${zipFeed}, unless they are in a folder or match a pattern of the settings. The feeds are ${feeds.map((feed) => feed.name).join(', ')}.`,
       );
     const names = feeds.map((feed) => feed.name).join(', ');
     throw new RefusedError(
-      `No accepted file has the name ${name}.${names === '' ? '' : ` There are ${names}.`}`,
+      `No accepted file has the name ${name}.${names === '' ? '' : ` The feeds are ${names}.`}`,
     );
   });
   return [...new Set(chosen)];

@@ -91,7 +91,7 @@ const isTrouble = (is: string): is is TroubledImport['is'] =>
 /** Nothing shows that such a file was dealt with, unless it comes with another ending. */
 const ignoredMs = 7 * 86_400_000;
 
-/** Of one feed, names that count on. What has no snapshot's name is of no feed. */
+/** Both files are of one feed, and their names differ at most in a number or date. A file whose name is not a snapshot's has no feed. */
 const isOneTrouble = (one: TroubledImport, other: TroubledImport): boolean =>
   one.key === other.key
     ? isOfFeed(one, other)

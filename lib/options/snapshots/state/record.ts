@@ -152,7 +152,7 @@ export type Decision = z.output<typeof decision>;
 
 /** `record.json`: the import writes it, and operators read it. Times are ISO 8601. */
 export const snapshotRecord = z.object({
-  /** `20261123T020000Z-0a1b2c3d`: when the file was dropped, and the first 8 hex digits of its SHA-256 (of a table, of that and its name). */
+  /** `20261123T020000Z-0a1b2c3d`: when the file was put, and the first 8 hex digits of its SHA-256 (of a table, of that and its name). */
   id: z.string().regex(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/),
   key: z.string(),
   /** Undefined: a version before 1.1 wrote it. */

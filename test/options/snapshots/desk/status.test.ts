@@ -34,9 +34,9 @@ test('what waits for a person or is at work is told with its age and its command
   expect(firstOf({ snapshots }, passed)).toEqual([
     '2 user names have passed to another record of the SIS, and the crosswalk still gives the former account, for 50 min: 5 enrollments and 2 results in 3 courses wait',
     'sis-relay crosswalk moved',
-    'Snapshot waits, dropped 30 min ago, waits for approval: 6.2 % would be removed',
+    'Snapshot waits, put 30 min ago, waits for approval: 6.2 % would be removed',
     'sis-relay snapshots show waits',
-    'Snapshot runs, dropped 30 min ago, is being sent.',
+    'Snapshot runs, put 30 min ago, is being sent.',
     'sis-relay snapshots show runs',
   ]);
 });

@@ -58,7 +58,7 @@ test('a file under snapshots/ is imported; one that removes too much waits, and 
   await sleep(1_100);
   await drop(half, 'tuesday');
   const { id } = await newest('waiting-for-approval');
-  expect(await type('status')).toMatch(new RegExp(`Snapshot ${id}, dropped .* ago, waits for approval`));
+  expect(await type('status')).toMatch(new RegExp(`Snapshot ${id}, put .* ago, waits for approval`));
   const shown = await type(`snapshots show ${id}`);
   expect(shown).toContain(`snapshots approve ${id}`);
   expect(shown).toMatch(/It would remove 2 enrollments, such as:\n( {2}\S+ · \S+\n){2}/);

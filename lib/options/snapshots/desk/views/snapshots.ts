@@ -152,7 +152,7 @@ const isOrWas = (snapshot: SnapshotRecord): string =>
 
 /** A snapshot that waits for a person or is being imported, as `status` names it. */
 export const openSnapshotText = ({ id, droppedAt, state, why }: SnapshotRecord): string =>
-  `Snapshot ${id}, dropped ${ageOf(Date.parse(droppedAt))} ago, ${snapshotState({ state })}${why ? `: ${plain(why)}` : '.'}`;
+  `Snapshot ${id}, put ${ageOf(Date.parse(droppedAt))} ago, ${snapshotState({ state })}${why ? `: ${plain(why)}` : '.'}`;
 
 /** A file that waits for the import of another, as `status` names it. */
 export const waitingFileText = (waiting: WaitingFile): string => {
@@ -245,7 +245,7 @@ export const plannedEndsView = (plans: readonly PlannedEnd[]): View => [
   ...plans.flatMap(
     ({ feed: { name, id, droppedAt }, why, of }): View => [
       { heading: `End ${plain(name)}`, tone: 'todo' },
-      text('Its last accepted file is ', linkTo(id), `, dropped ${ageOf(Date.parse(droppedAt))} ago.`),
+      text('Its last accepted file is ', linkTo(id), `, put ${ageOf(Date.parse(droppedAt))} ago.`),
       {
         tone: 'plain',
         text: `${plain(why).replaceAll('; ', '. ')}. ${countOf(of, 'message')} would be sent.`,
@@ -268,7 +268,7 @@ export const endedFeedView = ({ feed, outcome, snapshot, behind }: EndedFeed): V
       tone: 'warn',
       text: `${name} is not ended yet: its import waits${behind === undefined ? '' : ` behind ${plain(behind)}`}. Nothing was removed`,
     },
-    { tone: 'todo', text: 'Once that one is over, approve the end, or reject it: it is in the list then' },
+    { tone: 'todo', text: 'Once that import is over, find the end in the list, and approve or reject it' },
     { command: 'snapshots list' },
   ];
 };
@@ -361,7 +361,7 @@ export const snapshotPlanView = (snapshot: ProposedSnapshot): View => {
   const file = versionId === undefined ? key : `${key}, version ${versionId}`;
   return [
     { heading: `Snapshot ${id}: ${snapshotState(snapshot)}`, tone: snapshotTone(snapshot) },
-    text(`${file}, dropped at ${droppedAt} (${ageOf(Date.parse(droppedAt))} ago); ${sentText(snapshot)}`),
+    text(`${file}, put at ${droppedAt} (${ageOf(Date.parse(droppedAt))} ago); ${sentText(snapshot)}`),
     ...snapshotNotes(snapshot),
     removedSection(snapshot),
     changeTable(snapshot),

@@ -91,7 +91,7 @@ const candidateView = ({ candidates, crosswalk }: Survey): View => {
     return code !== undefined ? `${code} of ${samples.length}` : `${name} / ${id} of ${samples.length}`;
   };
   const names = crosswalk
-    ? `Known: samples that the crosswalk has, as codes of org units, and of users as user names / as org-defined ids. It has ${numberOf(crosswalk.orgUnitCode)} codes, ${numberOf(crosswalk.userName)} user names and ${numberOf(crosswalk.orgDefinedId)} org-defined ids.`
+    ? `Known: how many of the samples the crosswalk knows. Of org units, as codes; of users, as user names / as org-defined ids. It has ${numberOf(crosswalk.orgUnitCode)} codes, ${numberOf(crosswalk.userName)} user names and ${numberOf(crosswalk.orgDefinedId)} org-defined ids.`
     : 'To see which of them the platform knows, name a stage: its crosswalk is asked.';
   const isEmpty = crosswalk && Object.values(crosswalk).every((count) => count === 0);
   return [
