@@ -250,7 +250,7 @@ type Comparing = ComparisonInput & {
   renamed: Map<string, string>;
   days: Map<FileName, string>;
   /** What rows that cannot be used are about, as far as they say so. */
-  meant: { place: string | undefined; user: string | undefined }[];
+  meant: { kind: keyof Both; place: string | undefined; user: string | undefined }[];
   bodies: Body[];
 };
 
@@ -359,14 +359,17 @@ const holdUnusable = (comparing: Comparing, row: Stored): boolean => {
   tell(comparing, row, 'cannot be used');
   if (mistake === 'drops what cannot be read') return true;
   const was = before.claims.get(rowKeyOf(row));
+  const kind = row.csv === 'results.csv' ? 'grades' : 'enrollments';
   if (was) {
     const key = keyNow(comparing, was.key);
     claims.set(rowKeyOf(row), { ...was, row, key, isHeld: true });
-    meant.push({ place: key.slice(0, key.lastIndexOf(' ')), user: key.slice(key.lastIndexOf(' ') + 1) });
+    const at = key.lastIndexOf(' ');
+    meant.push({ kind, place: key.slice(0, at), user: key.slice(at + 1) });
   }
   const { code, login, id, item } = meantBy(row, zip, names);
-  const title = row.csv === 'results.csv' ? `/${titleOf(comparing, item)}` : '';
+  const title = kind === 'grades' ? `/${titleOf(comparing, item)}` : '';
   meant.push({
+    kind,
     place: place ? `${names.placeNow(code)}${title}` : undefined,
     user: user ? String(id ?? names.known(login) ?? login) : undefined,
   });
@@ -486,16 +489,20 @@ const holdMeant = (
 ): void => {
   for (const kind of ['enrollments', 'grades'] as const)
     for (const [key, was] of before[kind])
-      if (mayBeMeant(comparing, key, wanted[kind].has(key))) {
+      if (mayBeMeant(comparing, { kind, key, isWanted: wanted[kind].has(key) })) {
         wanted[kind].set(key, was);
         for (const { row } of byThing.get(key) ?? []) tell(comparing, row, 'waits for another');
       }
 };
 
 /** A row that does not say of whom or of what it is holds only what no other row wants. */
-const mayBeMeant = ({ meant }: Comparing, key: string, isWanted: boolean): boolean =>
+const mayBeMeant = (
+  { meant }: Comparing,
+  { kind, key, isWanted }: { kind: keyof Both; key: string; isWanted: boolean },
+): boolean =>
   meant.some(
-    ({ place, user }) =>
+    ({ place, user, ...row }) =>
+      row.kind === kind &&
       (place === undefined || key.startsWith(`${place} `)) &&
       (user === undefined || key.endsWith(` ${user}`)) &&
       (!isWanted || (place !== undefined && user !== undefined)),
