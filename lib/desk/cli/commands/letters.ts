@@ -45,13 +45,16 @@ export const addLetters = (program: Command, cli: Cli): void => {
   const verify = letters
     .command('verify')
     .description(
-      'looks on the platform for what uncertain letters were to do, and offers to discard or replay them',
+      'looks on the platform whether the changes of uncertain letters were made, and offers to discard or replay the letters',
     )
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .option('--discard-found', 'discard those that were done, without asking')
     .option('--replay-absent', 'replay those that were not done, without asking')
     .option('--yes', 'both')
-    .option('--reveal', 'also show the whole messages of unclear letters; needs --reason')
+    .option(
+      '--reveal',
+      'also show the messages of the oldest 20 unclear letters, outdated ones beside what the platform shows; needs --reason',
+    )
     .option('--reason <text>', 'why they are revealed, for the audit log', reasonText);
   addFilterOptions(verify)
     .addHelpText('after', examples.verify)
@@ -182,18 +185,20 @@ Examples:
 
 Before you agree, only invalid letters are read, and given back. Letters that arrive later are left
 alone. A letter is deleted only after its message was sent, so a crash loses nothing: at worst it
-leaves a second copy, which the ledger recognizes. Ctrl-C stops after the requests in progress.`,
+leaves a second copy, which the ledger recognizes. Ctrl-C stops after the requests in progress.
+If this machine does not reach the platform, but the functions do, the plan says what was not checked.`,
   verify: `
 Examples:
   sis-relay letters verify
   sis-relay letters verify --function submission-upload --since 2d
   sis-relay letters verify --discard-found --replay-absent
+  sis-relay letters verify --kind outdated --reveal --reason "a look at the platform"
 
 It reads the platform as the function would, with the credential of the same user, from the time of the attempt on.
-found: the effect of the message is there. absent: it is not there, and cannot appear any more. unclear: neither is
-certain, and the letter stays. Without a terminal, it changes nothing unless you pass these options.
+found: the change is there. absent: it is not there, and cannot appear any more. unclear: neither is certain, and the
+letter stays. Without a terminal, nothing is discarded or replayed unless you pass --discard-found or --replay-absent.
 The exit status is 1 while a letter stays.
-It cannot decide this for letters of kind outdated: compare those with what the platform holds.`,
+Letters of kind outdated are always unclear: compare what each sets with what the platform shows.`,
   edit: `
 Examples:
   sis-relay letters edit 3f0c91aa --reason "too many points" --set data.grade.points=7
