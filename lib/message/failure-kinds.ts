@@ -138,7 +138,7 @@ export const failureKinds = {
     letters: 'replay',
     isProbed: true,
     remedy:
-      'Do nothing: the message continues by itself. If this happens often, run `sis-relay status`: it shows which function is refused. To slow down all calls, set the parameter `callsPerMinute` and deploy.',
+      'Do nothing: the message continues by itself. If this happens often, look which function is refused (`sis-relay status`). To slow down all calls, set the parameter `callsPerMinute` and deploy.',
   },
   unavailable: {
     disposition: 'wait',

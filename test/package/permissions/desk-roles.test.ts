@@ -240,7 +240,7 @@ describe('a reader', () => {
 
   test('sees that the credential was not tried, and nothing that a refused one would show', async () => {
     const [reader, operator] = [await look('reader', 'status'), await look('operator', 'status')];
-    expect(reader.said).toContain('was not looked at. This needs the role operator');
+    expect(reader.said).toContain('may not read that secret. This needs the role operator');
     expect(reader.said).not.toMatch(/refuses|cannot be read/);
     expect(operator.said).toContain('It accepts the service’s credential');
   });
