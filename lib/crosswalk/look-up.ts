@@ -1,21 +1,15 @@
-import DataLoader from 'dataloader';
 import { MessageFailure } from '../message/failure.ts';
-import { type SafeText, safe, safeList } from '../message/safe-text.ts';
+import { safe } from '../message/safe-text.ts';
 import type { PlatformIds, SisId } from '../message/sis-ids.ts';
 import type { Platform } from '../platform/client/client.ts';
 import { type GradeObject, getGradeObjects, isNamed } from '../platform/resources/grade-objects.ts';
 import type { DynamoDb } from '../runtime/aws/dynamodb.ts';
 import { createGradeObjectLists, type GradeObjectLists } from './grade-object-lists.ts';
-import { type CrosswalkKind, crosswalkSources } from './kinds.ts';
-import { candidatesFor, type NearName, nearestOf } from './near-names.ts';
-import {
-  acceptedBucketOf,
-  bucketOf,
-  type CrosswalkTable,
-  createCrosswalkTable,
-  isAccepted,
-  maxIds,
-} from './table.ts';
+import type { CrosswalkKind } from './kinds.ts';
+import { listed, type Meaning, Meanings, meaningOfAll } from './meanings.ts';
+import { NearNameSearch } from './near-name-search.ts';
+import { nearestOf } from './near-names.ts';
+import { type CrosswalkTable, createCrosswalkTable } from './table.ts';
 import { detailOf, noCrosswalk, unknownGradeObject, unknownName } from './unknown-id.ts';
 
 export type Crosswalk = ReturnType<typeof createCrosswalk>;
@@ -29,11 +23,6 @@ type LookUpRequest = {
   sentMs: number;
 };
 
-/** What a name stands for: not all of many ids are known, but their number. */
-type Meaning = { ids: readonly number[]; count: number };
-
-const meaningOfAll = (ids: readonly number[]): Meaning => ({ ids, count: ids.length });
-
 type Options = {
   /** Undefined if none is configured: then only names of grade objects can be looked up. */
   table: Pick<CrosswalkTable, 'namesIn' | 'fills'> | undefined;
@@ -42,13 +31,6 @@ type Options = {
 
 /** The calls of the platform that a look-up may make. */
 export const lookUpOperations = [getGradeObjects];
-
-/** A container trusts what it has read for this time, for messages that were sent before. */
-const keptMs = 600_000;
-/** So many unknown names are searched for what is near them, in the time for which names are trusted. */
-const maxNears = 20;
-/** Maximum number of names; the one read first is forgotten. */
-const maxNames = 50_000;
 
 const kindOf: Readonly<Record<string, CrosswalkKind>> = {
   orgUnitCode: 'orgUnitCode',
@@ -66,76 +48,22 @@ export const crosswalkOn = (table: string | undefined, dynamodb: DynamoDb): Cros
 
 export const createCrosswalk = ({ table, nowMs }: Options) => {
   const gradeObjects = createGradeObjectLists(nowMs);
-  const kept = new Map<string, { meaning: Meaning; readMs: number }>();
-  // One request for all messages of a batch that ask at the same time.
-  const buckets = new DataLoader(
-    async (names: readonly string[]) => {
-      const found = await table?.namesIn([...names]);
-      return names.map((name) => found?.get(name));
-    },
-    { cache: false, maxBatchSize: 100 },
-  );
-
-  const readMeaning = async (kind: CrosswalkKind, sisId: SisId): Promise<Meaning> => {
-    const { value } = sisId;
-    const read = await buckets.loadMany(crosswalkSources.map((source) => bucketOf(kind, source, value)));
-    const entries = read.flatMap((names) => {
-      if (names instanceof Error) throw names;
-      return names?.get(value) ?? [];
-    });
-    const ids = [...new Set(entries.flatMap((entry) => entry.ids))];
-    // Both sources may mean the same ones.
-    const count = Math.max(ids.length, ...entries.map((entry) => entry.ids.length + (entry.more ?? 0)));
-    const moves = entries.filter(({ was = [] }) => was.length > 0);
-    if (moves.length === 0 || ids.length !== 1) return { ids, count };
-    const accepted = (await buckets.load(acceptedBucketOf(value)))?.get(value);
-    const open = moves.find((move) => !isAccepted(move, accepted));
-    if (open === undefined) return { ids, count };
-    const was = open.was ?? [];
-    throw moved(sisId, was, ids);
+  const tabled = table && {
+    fills: () => table.fills(),
+    meanings: new Meanings({ table, nowMs }),
+    nearNames: new NearNameSearch({ table, nowMs }),
   };
 
   const meaningOf = async (sisId: SisId, sentMs: number): Promise<Meaning> => {
     const kind = kindOf[sisId.field];
-    if (kind === undefined || table === undefined) return meaningOfAll([]);
-    const name = `${kind}/${sisId.value}`;
-    const known = kept.get(name);
-    const readMs = nowMs();
-    if (known !== undefined && known.readMs >= Math.max(sentMs, readMs - keptMs)) return known.meaning;
-    const meaning = await readMeaning(kind, sisId);
-    kept.delete(name);
-    if (meaning.count > 0) kept.set(name, { meaning, readMs });
-    const [first] = kept.keys();
-    if (kept.size > maxNames && first !== undefined) kept.delete(first);
-    return meaning;
-  };
-
-  /** What was found near unknown names; the table is searched for few of them, as each takes some hundred names. */
-  const nears = new Map<string, { near: Promise<NearName | undefined>; readMs: number }>();
-  const nearTo = (kind: CrosswalkKind, value: string): Promise<NearName | undefined> => {
-    const key = `${kind}/${value}`;
-    for (const [each, { readMs }] of nears) if (readMs < nowMs() - keptMs) nears.delete(each);
-    const known = nears.get(key)?.near;
-    if (known !== undefined || nears.size >= maxNears) return known ?? Promise.resolve(undefined);
-    const near = searchNear(kind, value).catch(() => undefined);
-    nears.set(key, { near, readMs: nowMs() });
-    return near;
-  };
-  const searchNear = async (kind: CrosswalkKind, value: string): Promise<NearName | undefined> => {
-    const names = candidatesFor(value);
-    const bucketsFor = (name: string) => crosswalkSources.map((source) => bucketOf(kind, source, name));
-    const found = await table?.namesIn(names.flatMap(bucketsFor));
-    return nearestOf(
-      value,
-      names.filter((name) => bucketsFor(name).some((bucket) => found?.get(bucket)?.has(name))),
-    );
+    return kind && tabled ? tabled.meanings.of(kind, sisId, sentMs) : meaningOfAll([]);
   };
 
   const unknown = async (sisId: SisId): Promise<MessageFailure> => {
     const kind = kindOf[sisId.field];
-    if (kind === undefined || table === undefined) return noCrosswalk(sisId);
-    const fills = table.fills().catch(() => undefined);
-    return unknownName(sisId, { kind, fills: await fills, near: await nearTo(kind, sisId.value) });
+    if (kind === undefined || tabled === undefined) return noCrosswalk(sisId);
+    const fills = await tabled.fills().catch(() => undefined);
+    return unknownName(sisId, { kind, fills, near: await tabled.nearNames.nearTo(kind, sisId.value) });
   };
 
   return {
@@ -160,7 +88,10 @@ export const createCrosswalk = ({ table, nowMs }: Options) => {
     },
     /** Call this if the platform does not know what they stood for: the next look-up asks the table, and the platform, again. */
     forget: (sisIds: readonly SisId[]) => {
-      for (const { field, value } of sisIds) kept.delete(`${kindOf[field]}/${value}`);
+      for (const sisId of sisIds) {
+        const kind = kindOf[sisId.field];
+        if (kind) tabled?.meanings.forget(kind, sisId);
+      }
       gradeObjects.forget();
     },
   };
@@ -205,21 +136,4 @@ const onlyOne = (sisId: SisId, meaning: Meaning): number | undefined => {
     safe`data.${sisId.field}${sisId.formerly ? ' or one of its former names' : ''} stands for ${listed(meaning)} on the platform`,
     { detail: detailOf(sisId) },
   );
-};
-
-const moved = (sisId: SisId, was: readonly number[], ids: readonly number[]): MessageFailure =>
-  new MessageFailure(
-    'ambiguous-id',
-    safe`data.${sisId.field} stood for ${listed(meaningOfAll(was))}, and now stands for ${listed(meaningOfAll(ids))}`,
-    {
-      detail: detailOf(sisId),
-      remedy:
-        'Check whether the code has permanently moved to another org unit (`sis-relay crosswalk moved`). If so, accept the move (`sis-relay crosswalk accept <code>`) and replay. If not, correct the code on the platform.',
-    },
-  );
-
-const listed = ({ ids, count }: Meaning): SafeText => {
-  const shown = ids.slice(0, maxIds);
-  const last = count > shown.length ? safe`${count - shown.length} more` : safe`${shown.pop() ?? 0}`;
-  return shown.length === 0 ? last : safe`${safeList(shown.map((id) => safe`${id}`))} and ${last}`;
 };

@@ -59,92 +59,104 @@ const fillBucket = 'fill';
 const maxTries = 10;
 
 /** Which names of the SIS stand for which ids of the platform. The table can be filled again from its sources. */
-export const createCrosswalkTable = ({ dynamodb, table, nowMs }: CrosswalkAccess) => {
-  const itemAt = async (bucket: string): Promise<Attributes | undefined> => {
-    const asked = { TableName: table, Key: { bucket: { S: bucket } }, ConsistentRead: true };
-    return (await dynamodb.call('GetItem', asked)).Item;
+export const createCrosswalkTable = (access: CrosswalkAccess) => ({
+  /** By bucket; a bucket without an item is left out. Not consistent: changes of the last seconds may be missing. */
+  namesIn: (buckets: readonly string[], options?: ReadOptions) => namesIn(access, buckets, options),
+
+  /** Writes whole items, and removes those without entries. Writing them twice does no harm. */
+  put: (items: Iterable<BucketItem> | AsyncIterable<BucketItem>) =>
+    writeItems(access, requestsOf(access, items)),
+
+  /** When this bucket was last written; undefined if it does not exist. */
+  writtenMs: async (bucket: string) => {
+    const written = (await itemAt(access, bucket))?.filledMs?.N;
+    return written === undefined ? undefined : Number(written);
+  },
+
+  /** Accepts the move of a code, as its entry states it. */
+  accept: (name: string, entry: NameEntry) => accept(access, name, entry),
+
+  /** When each kind was last filled from each source, by keys such as `orgUnitCode/platform`. */
+  fills: () => fills(access),
+
+  noteFill: async (of: string, filled: Filled) => {
+    await access.dynamodb.call('UpdateItem', {
+      TableName: access.table,
+      Key: { bucket: { S: fillBucket } },
+      UpdateExpression: 'SET #of = :filled',
+      ExpressionAttributeNames: { '#of': of },
+      ExpressionAttributeValues: { ':filled': attribute(JSON.stringify(filled)) },
+    });
+  },
+});
+
+const namesIn = async (
+  access: CrosswalkAccess,
+  buckets: readonly string[],
+  { signal }: ReadOptions = {},
+): Promise<Map<string, Entries>> => {
+  const found = new Map<string, Entries>();
+  const keys = [...new Set(buckets)].map((bucket) => ({ bucket: attribute(bucket) }));
+  const use = ({ bucket, names }: Attributes): void => {
+    if (bucket?.S !== undefined) found.set(bucket.S, entriesIn(names?.S));
   };
-
-  const itemOf = (bucket: string, entries: Entries) => ({
-    bucket: attribute(bucket),
-    names: attribute(textOf(entries)),
-    filledMs: attribute(nowMs()),
-  });
-
-  async function* requestsOf(items: Iterable<BucketItem> | AsyncIterable<BucketItem>) {
-    for await (const { bucket, entries } of items)
-      yield entries.size === 0
-        ? { DeleteRequest: { Key: { bucket: attribute(bucket) } } }
-        : { PutRequest: { Item: itemOf(bucket, entries) } };
-  }
-
-  return {
-    /** By bucket; a bucket without an item is left out. Not consistent: changes of the last seconds may be missing. */
-    namesIn: async (buckets: readonly string[], { signal }: ReadOptions = {}) => {
-      const found = new Map<string, Entries>();
-      const keys = [...new Set(buckets)].map((bucket) => ({ bucket: attribute(bucket) }));
-      const use = ({ bucket, names }: Attributes): void => {
-        if (bucket?.S !== undefined) found.set(bucket.S, entriesIn(names?.S));
-      };
-      await readItems({ dynamodb, table }, keys, { use, signal });
-      return found;
-    },
-
-    /** Writes whole items, and removes those without entries. Writing them twice does no harm. */
-    put: (items: Iterable<BucketItem> | AsyncIterable<BucketItem>) =>
-      writeItems({ dynamodb, table }, requestsOf(items)),
-
-    /** When this bucket was last written; undefined if it does not exist. */
-    writtenMs: async (bucket: string) => {
-      const written = (await itemAt(bucket))?.filledMs?.N;
-      return written === undefined ? undefined : Number(written);
-    },
-
-    /** Accepts the move of a code, as its entry states it. */
-    accept: async (name: string, { ids, was = [] }: NameEntry) => {
-      const bucket = acceptedBucketOf(name);
-      for (let tries = 1; ; tries += 1) {
-        const before = (await itemAt(bucket))?.names;
-        const entries = new Map(entriesIn(before?.S)).set(name, { ids, was });
-        // Another operator may accept another code of the bucket at the same time.
-        const put = {
-          TableName: table,
-          Item: itemOf(bucket, entries),
-          ConditionExpression: before === undefined ? 'attribute_not_exists(#names)' : '#names = :before',
-          ExpressionAttributeNames: { '#names': 'names' },
-          ...(before && { ExpressionAttributeValues: { ':before': before } }),
-        };
-        if ((await undefinedIfConditionFails(() => dynamodb.call('PutItem', put))) !== undefined) return;
-        if (tries === maxTries) throw new Error(`${bucket} is changed by others all the time`);
-      }
-    },
-
-    /** When each kind was last filled from each source, by keys such as `orgUnitCode/platform`. */
-    fills: async () => {
-      const fills = new Map<string, Filled>();
-      const use = ({ bucket: _, ...found }: Attributes): void => {
-        for (const [of, { S: text = '' }] of Object.entries(found)) {
-          const filled = jsonIn(text) as Filled | undefined;
-          if (filled !== undefined) fills.set(of, filled);
-        }
-      };
-      // The functions may read items in batches only.
-      const key = { bucket: attribute(fillBucket) };
-      await readItems({ dynamodb, table }, [key], { use, isConsistent: true });
-      return fills;
-    },
-
-    noteFill: async (of: string, filled: Filled) => {
-      await dynamodb.call('UpdateItem', {
-        TableName: table,
-        Key: { bucket: { S: fillBucket } },
-        UpdateExpression: 'SET #of = :filled',
-        ExpressionAttributeNames: { '#of': of },
-        ExpressionAttributeValues: { ':filled': attribute(JSON.stringify(filled)) },
-      });
-    },
-  };
+  await readItems(access, keys, { use, signal });
+  return found;
 };
+
+async function* requestsOf(access: CrosswalkAccess, items: Iterable<BucketItem> | AsyncIterable<BucketItem>) {
+  for await (const { bucket, entries } of items)
+    yield entries.size === 0
+      ? { DeleteRequest: { Key: { bucket: attribute(bucket) } } }
+      : { PutRequest: { Item: itemOf(access, bucket, entries) } };
+}
+
+const accept = async (access: CrosswalkAccess, name: string, { ids, was = [] }: NameEntry): Promise<void> => {
+  const { dynamodb, table } = access;
+  const bucket = acceptedBucketOf(name);
+  for (let tries = 1; ; tries += 1) {
+    const before = (await itemAt(access, bucket))?.names;
+    const entries = new Map(entriesIn(before?.S)).set(name, { ids, was });
+    // Another operator may accept another code of the bucket at the same time.
+    const put = {
+      TableName: table,
+      Item: itemOf(access, bucket, entries),
+      ConditionExpression: before === undefined ? 'attribute_not_exists(#names)' : '#names = :before',
+      ExpressionAttributeNames: { '#names': 'names' },
+      ...(before && { ExpressionAttributeValues: { ':before': before } }),
+    };
+    if ((await undefinedIfConditionFails(() => dynamodb.call('PutItem', put))) !== undefined) return;
+    if (tries === maxTries) throw new Error(`${bucket} is changed by others all the time`);
+  }
+};
+
+const fills = async (access: CrosswalkAccess): Promise<Map<string, Filled>> => {
+  const fills = new Map<string, Filled>();
+  const use = ({ bucket: _, ...found }: Attributes): void => {
+    for (const [of, { S: text = '' }] of Object.entries(found)) {
+      const filled = jsonIn(text) as Filled | undefined;
+      if (filled !== undefined) fills.set(of, filled);
+    }
+  };
+  // The functions may read items in batches only.
+  const key = { bucket: attribute(fillBucket) };
+  await readItems(access, [key], { use, isConsistent: true });
+  return fills;
+};
+
+const itemAt = async (
+  { dynamodb, table }: CrosswalkAccess,
+  bucket: string,
+): Promise<Attributes | undefined> => {
+  const get = { TableName: table, Key: { bucket: { S: bucket } }, ConsistentRead: true };
+  return (await dynamodb.call('GetItem', get)).Item;
+};
+
+const itemOf = ({ nowMs }: CrosswalkAccess, bucket: string, entries: Entries) => ({
+  bucket: attribute(bucket),
+  names: attribute(textOf(entries)),
+  filledMs: attribute(nowMs()),
+});
 
 /**
  * Pairs, because foreign names must not be keys of JSON: Node 24 misreads an escaped key after another one with a backslash
