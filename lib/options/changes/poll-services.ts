@@ -13,7 +13,7 @@ import { keptRemovals } from './events.ts';
 import { mappingFile, type PollParts } from './poll.ts';
 import type { PollSettings } from './poll-settings.ts';
 import { createPositionStore } from './position-store.ts';
-import { createSource } from './source.ts';
+import { Source } from './source.ts';
 
 const clientOptions = { ...timeouts({ connectionMs: 1_000, requestMs: 5_000 }), maxAttempts: 3 };
 
@@ -48,7 +48,7 @@ export const createPollServices = (
     await (await s3()).send(put, { abortSignal });
   };
   const parts: PollParts = {
-    source: createSource(
+    source: new Source(
       { ...changes, url },
       { readSecret: createSecretReader({ client, prefix: settings.secrets.prefix }) },
     ),

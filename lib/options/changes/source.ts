@@ -3,10 +3,8 @@ import { MessageFailure } from '../../message/failure.ts';
 import { jsonIn } from '../../message/json.ts';
 import { ownText, type SafeText, safe } from '../../message/safe-text.ts';
 import type { ReadSecret } from '../../platform/auth/secret-reader.ts';
-import { type AskOptions, ask, failure } from './ask.ts';
+import { type Answer, type AskOptions, ask, failure } from './ask.ts';
 import type { PollSettings } from './poll-settings.ts';
-
-export type Source = ReturnType<typeof createSource>;
 
 /** A header to send as it is, or a key that another address exchanges for a short-lived token. */
 export const secretShape = z.object({
@@ -23,63 +21,66 @@ export const secretShape = z.object({
 const headerText = /^[\t\x20-\x7e]+$/;
 const tokenForm = /^[\w.~+/=-]{1,8192}$/;
 
-/** @throws MessageFailure whose text repeats nothing of the secret. */
-export const createSource = (
-  settings: PollSettings['changes'] & { url: string },
-  { readSecret }: { readSecret: ReadSecret },
-) => {
-  const options: Omit<AskOptions, 'signal'> = {
-    maxBytes: settings.maximumBytes,
-    timeoutMs: settings.timeoutMs,
-    allowLoopback: settings.isPrivate,
-    allowPrivate: settings.isPrivate,
-  };
-  const { secretName } = settings;
-  let headers: Record<string, string> | undefined;
+type SourceSettings = PollSettings['changes'] & { url: string };
 
-  const signIn = async (signal: AbortSignal): Promise<Record<string, string>> => {
-    if (secretName === undefined) return {};
-    const secret = await readSecret(ownText(secretName), secretShape);
-    const { header, value, tokenUrl, apiKey } = secret;
-    if (header !== undefined && value !== undefined && headerText.test(value)) return { [header]: value };
-    const isPlain = tokenUrl?.startsWith('http:') && !settings.isPrivate;
-    if (tokenUrl === undefined || apiKey === undefined || isPlain || !headerText.test(apiKey))
-      throw new MessageFailure(
-        'credentials',
-        safe`The secret ${ownText(secretName)} for the source of changes has missing or wrong fields`,
-        {
-          remedy:
-            'Put {"header": "Authorization", "value": "Bearer …"} or {"tokenUrl": "https://…", "apiKey": "…"} into this secret.',
-        },
-      );
-    const answer = await ask(
-      { method: 'POST', url: new URL(tokenUrl), headers: { authorization: `Bearer ${apiKey}` } },
-      { ...options, maxBytes: 65_536, signal },
-    );
-    if (answer.status >= 500) throw silence(safe`The token address of the source of changes`, answer.status);
-    const token = tokenIn(answer.text);
-    if (answer.status !== 200 || token === undefined)
-      throw new MessageFailure(
-        'credentials',
-        safe`The token address of the source of changes gave no token (${answer.status})`,
-        { remedy: `Check whether the key in the secret ${secretName} is still valid.` },
-      );
-    return { authorization: `Bearer ${token}` };
-  };
+/** The SIS' address of changes. Its methods throw a MessageFailure whose text repeats nothing of the secret. */
+export class Source {
+  readonly #settings: SourceSettings;
+  readonly #readSecret: ReadSecret;
+  readonly #options: Omit<AskOptions, 'signal'>;
+  /** Undefined: it is signed in by the next request. */
+  #headers: Record<string, string> | undefined;
 
-  const read = async (url: URL, accept: string, signal: AbortSignal) => {
-    const askOnce = async () => {
-      headers ??= await signIn(signal);
-      return ask({ method: 'GET', url, headers: { accept, ...headers } }, { ...options, signal });
+  constructor(settings: SourceSettings, { readSecret }: { readSecret: ReadSecret }) {
+    this.#settings = settings;
+    this.#readSecret = readSecret;
+    this.#options = {
+      maxBytes: settings.maximumBytes,
+      timeoutMs: settings.timeoutMs,
+      allowLoopback: settings.isPrivate,
+      allowPrivate: settings.isPrivate,
     };
-    let answer = await askOnce();
+  }
+
+  /** Reads the page of changes after an id. */
+  async page(after: string | undefined, signal: AbortSignal): Promise<string> {
+    const { url: pages, afterParameter, limitParameter, limit, accept } = this.#settings;
+    const url = new URL(pages);
+    if (after !== undefined) url.searchParams.set(afterParameter, after);
+    url.searchParams.set(limitParameter, String(limit));
+    const answer = await this.#read(url, accept, signal);
+    if (answer.status !== 200)
+      throw failure(
+        safe`The source of changes answered with ${answer.status}`,
+        'Check CHANGES_URL and the names of its parameters.',
+      );
+    return answer.text;
+  }
+
+  /** The JSON at a path of the source's own host; undefined: it has nothing there. */
+  async get(path: string, signal: AbortSignal): Promise<unknown> {
+    const url = new URL(path, this.#settings.url);
+    const { status, text } = await this.#read(url, 'application/json', signal);
+    if (status === 404 || status === 410) return undefined;
+    const json = status === 200 ? jsonIn(text) : undefined;
+    if (json === undefined)
+      throw failure(
+        safe`The source of changes answered a look-up with ${status} and no JSON`,
+        `Check the paths under "lookUp" of change-poll/mapping.json.`,
+      );
+    return json;
+  }
+
+  async #read(url: URL, accept: string, signal: AbortSignal): Promise<Answer> {
+    const { secretName } = this.#settings;
+    let answer = await this.#ask(url, accept, signal);
     if (answer.status === 401 && secretName !== undefined) {
       // A token may have expired, or a key was rotated.
-      headers = undefined;
-      answer = await askOnce();
+      this.#headers = undefined;
+      answer = await this.#ask(url, accept, signal);
     }
     if (answer.status === 401 || answer.status === 403) {
-      headers = undefined;
+      this.#headers = undefined;
       throw new MessageFailure(
         'credentials',
         safe`The source of changes refuses the key of sis-relay (${answer.status})`,
@@ -91,36 +92,52 @@ export const createSource = (
     if (answer.status >= 500 || answer.status === 408 || answer.status === 429)
       throw silence(safe`The source of changes`, answer.status);
     return answer;
-  };
+  }
 
-  return {
-    /** Reads the page of changes after an id. */
-    page: async (after: string | undefined, signal: AbortSignal): Promise<string> => {
-      const url = new URL(settings.url);
-      if (after !== undefined) url.searchParams.set(settings.afterParameter, after);
-      url.searchParams.set(settings.limitParameter, String(settings.limit));
-      const answer = await read(url, settings.accept, signal);
-      if (answer.status !== 200)
-        throw failure(
-          safe`The source of changes answered with ${answer.status}`,
-          'Check CHANGES_URL and the names of its parameters.',
-        );
-      return answer.text;
-    },
-    /** The JSON at a path of the source's own host; undefined: it has nothing there. */
-    get: async (path: string, signal: AbortSignal): Promise<unknown> => {
-      const { status, text } = await read(new URL(path, settings.url), 'application/json', signal);
-      if (status === 404 || status === 410) return undefined;
-      const json = status === 200 ? jsonIn(text) : undefined;
-      if (json === undefined)
-        throw failure(
-          safe`The source of changes answered a look-up with ${status} and no JSON`,
-          `Check the paths under "lookUp" of change-poll/mapping.json.`,
-        );
-      return json;
-    },
-  };
-};
+  async #ask(url: URL, accept: string, signal: AbortSignal): Promise<Answer> {
+    this.#headers ??= await this.#signIn(signal);
+    const headers = { accept, ...this.#headers };
+    return ask({ method: 'GET', url, headers }, { ...this.#options, signal });
+  }
+
+  async #signIn(signal: AbortSignal): Promise<Record<string, string>> {
+    const { secretName, isPrivate } = this.#settings;
+    if (secretName === undefined) return {};
+    const secret = await this.#readSecret(ownText(secretName), secretShape);
+    const { header, value, tokenUrl, apiKey } = secret;
+    if (header !== undefined && value !== undefined && headerText.test(value)) return { [header]: value };
+    const isPlain = tokenUrl?.startsWith('http:') && !isPrivate;
+    if (tokenUrl === undefined || apiKey === undefined || isPlain || !headerText.test(apiKey))
+      throw new MessageFailure(
+        'credentials',
+        safe`The secret ${ownText(secretName)} for the source of changes has missing or wrong fields`,
+        {
+          remedy:
+            'Put {"header": "Authorization", "value": "Bearer …"} or {"tokenUrl": "https://…", "apiKey": "…"} into this secret.',
+        },
+      );
+    return this.#requestToken(new URL(tokenUrl), { apiKey, secretName, signal });
+  }
+
+  async #requestToken(
+    url: URL,
+    { apiKey, secretName, signal }: { apiKey: string; secretName: string; signal: AbortSignal },
+  ): Promise<Record<string, string>> {
+    const answer = await ask(
+      { method: 'POST', url, headers: { authorization: `Bearer ${apiKey}` } },
+      { ...this.#options, maxBytes: 65_536, signal },
+    );
+    if (answer.status >= 500) throw silence(safe`The token address of the source of changes`, answer.status);
+    const token = tokenIn(answer.text);
+    if (answer.status !== 200 || token === undefined)
+      throw new MessageFailure(
+        'credentials',
+        safe`The token address of the source of changes gave no token (${answer.status})`,
+        { remedy: `Check whether the key in the secret ${secretName} is still valid.` },
+      );
+    return { authorization: `Bearer ${token}` };
+  }
+}
 
 const silence = (what: SafeText, status: number): MessageFailure =>
   new MessageFailure('unavailable', safe`${what} answered with ${status}`);

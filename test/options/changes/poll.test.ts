@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import type { KeptRemovals } from '../../../lib/options/changes/events.ts';
 import { type PollParts, pollChanges } from '../../../lib/options/changes/poll.ts';
 import { pollSettings } from '../../../lib/options/changes/poll-settings.ts';
-import { createSource } from '../../../lib/options/changes/source.ts';
+import { Source } from '../../../lib/options/changes/source.ts';
 import type { ReadSecret } from '../../../lib/platform/auth/secret-reader.ts';
 import { readSettings } from '../../../lib/runtime/aws/setting.ts';
 import { createObserve } from '../../../lib/runtime/telemetry/observe.ts';
@@ -51,7 +51,7 @@ const poll = async ({ settings = {}, secret, parts = {}, timeMs = 60_000, pass }
   });
   const readSecret: ReadSecret = async (_name, shape) => shape.parse(secret) as never;
   const whole: PollParts = {
-    source: createSource({ ...source, url: source.url ?? '' }, { readSecret }),
+    source: new Source({ ...source, url: source.url ?? '' }, { readSecret }),
     place: {
       read: async () => ({ lastId: last, refused: refusedInARow }),
       move: async (from, to) => {
