@@ -43,89 +43,98 @@ const lookAgainMs = 5_000;
 const maxEntries = 1_000;
 
 /** Credentials from Secrets Manager: cached per container, one read for concurrent readers, read again when refused. */
-export const createCredentials = (options: SecretsOptions): Credentials => {
-  const { nowMs = Date.now, readTimeoutMs } = options;
-  const entries = new Map<string, Entry>();
-  const reads = new Map<string, Promise<Entry>>();
+export class SecretCredentials implements Credentials {
+  readonly #options: SecretsOptions;
+  readonly #nowMs: () => number;
+  readonly #entries = new Map<string, Entry>();
+  readonly #reads = new Map<string, Promise<Entry>>();
 
-  const readOnce = (name: SafeText, actor: Actor): Promise<Entry> => {
-    const underWay = reads.get(name);
+  constructor(options: SecretsOptions) {
+    this.#options = options;
+    this.#nowMs = options.nowMs ?? Date.now;
+  }
+
+  async read(actor: Actor): Promise<Entry> {
+    const name = this.#secretName(actor);
+    const known = this.#entries.get(name);
+    const entry = known && this.#nowMs() < known.lookAgainAtMs ? known : await this.#readOnce(name, actor);
+    if (usableUntilMs(entry.credential) <= this.#nowMs()) throw noToken(name, entry.credential);
+    if (entry.refusedAtMs === undefined) return entry;
+    if (this.#nowMs() - entry.refusedAtMs < refusedForMs) {
+      const { message, remedy } = refusedCredential(name, entry.credential.type);
+      throw new MessageFailure('credentials', message, { remedy });
+    }
+    delete entry.refusedAtMs;
+    return entry;
+  }
+
+  refuse(actor: Actor, version: string): RefusedCredential {
+    const name = this.#secretName(actor);
+    const entry = this.#entries.get(name);
+    if (entry?.version === version && entry.refusedAtMs === undefined) {
+      entry.refusedAtMs = this.#nowMs();
+      entry.lookAgainAtMs = this.#nowMs();
+    }
+    return refusedCredential(name, entry?.credential.type);
+  }
+
+  #secretName(actor: Actor): SafeText {
+    const { prefix } = this.#options;
+    return ownText(actor === undefined ? `${prefix}/service` : `${prefix}/users/${actor}`);
+  }
+
+  #readOnce(name: SafeText, actor: Actor): Promise<Entry> {
+    const underWay = this.#reads.get(name);
     if (underWay) return underWay;
-    const read = fetchEntry(name, actor).finally(() => reads.delete(name));
-    reads.set(name, read);
+    const read = this.#fetch(name, actor).finally(() => this.#reads.delete(name));
+    this.#reads.set(name, read);
     return read;
-  };
+  }
 
-  const fetchEntry = async (name: SafeText, actor: Actor): Promise<Entry> => {
-    const known = entries.get(name);
+  async #fetch(name: SafeText, actor: Actor): Promise<Entry> {
+    const { client, readTimeoutMs, warn } = this.#options;
+    const known = this.#entries.get(name);
     try {
-      const { version, text } = await readSecret(options.client, name, { timeoutMs: readTimeoutMs });
+      const { version, text } = await readSecret(client, name, { timeoutMs: readTimeoutMs });
       if (known?.version === version) {
-        known.lookAgainAtMs = nextLookMs(known);
+        known.lookAgainAtMs = this.#nextLookMs(known);
         return known;
       }
       const entry: Entry = { credential: parse(name, text), version, lookAgainAtMs: 0 };
       if (known?.refusedAtMs !== undefined && isSameToPlatform(known.credential, entry.credential))
         entry.refusedAtMs = known.refusedAtMs;
-      entry.lookAgainAtMs = nextLookMs(entry);
-      return remember(name, entry);
+      entry.lookAgainAtMs = this.#nextLookMs(entry);
+      return this.#remember(name, entry);
     } catch (error) {
-      if (isMissing(error)) entries.delete(name);
+      if (isMissing(error)) this.#entries.delete(name);
       const failure = unreadable(name, error, () => missing(name, actor));
       if (failure.kind !== 'unavailable' || known === undefined) throw failure;
       // While Secrets Manager is down, the last value is used. It is read again a little later, not for each message.
-      options.warn(safe`a secret could not be read again; its last value is used`, {
+      warn(safe`a secret could not be read again; its last value is used`, {
         secret: name,
         error: errorName(error),
       });
-      known.lookAgainAtMs = nowMs() + lookAgainMs;
+      known.lookAgainAtMs = this.#nowMs() + lookAgainMs;
       return known;
     }
-  };
+  }
 
   /** A credential that cannot be used is read again soon; any other when its time to live, or its token, has expired. */
-  const nextLookMs = ({ credential, refusedAtMs }: Entry): number => {
-    const soonestMs = nowMs() + lookAgainMs;
+  #nextLookMs({ credential, refusedAtMs }: Entry): number {
+    const nowMs = this.#nowMs();
+    const soonestMs = nowMs + lookAgainMs;
     if (refusedAtMs !== undefined) return soonestMs;
-    return Math.min(nowMs() + options.timeToLiveMs, Math.max(soonestMs, usableUntilMs(credential)));
-  };
+    return Math.min(nowMs + this.#options.timeToLiveMs, Math.max(soonestMs, usableUntilMs(credential)));
+  }
 
-  const remember = (name: SafeText, entry: Entry): Entry => {
-    entries.delete(name);
-    entries.set(name, entry);
-    const oldest = entries.keys().next().value;
-    if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
+  #remember(name: SafeText, entry: Entry): Entry {
+    this.#entries.delete(name);
+    this.#entries.set(name, entry);
+    const oldest = this.#entries.keys().next().value;
+    if (this.#entries.size > maxEntries && oldest !== undefined) this.#entries.delete(oldest);
     return entry;
-  };
-
-  const secretName = (actor: Actor): SafeText =>
-    ownText(actor === undefined ? `${options.prefix}/service` : `${options.prefix}/users/${actor}`);
-
-  return {
-    read: async (actor) => {
-      const name = secretName(actor);
-      const known = entries.get(name);
-      const entry = known && nowMs() < known.lookAgainAtMs ? known : await readOnce(name, actor);
-      if (usableUntilMs(entry.credential) <= nowMs()) throw noToken(name, entry.credential);
-      if (entry.refusedAtMs === undefined) return entry;
-      if (nowMs() - entry.refusedAtMs < refusedForMs) {
-        const { message, remedy } = refusedCredential(name, entry.credential.type);
-        throw new MessageFailure('credentials', message, { remedy });
-      }
-      delete entry.refusedAtMs;
-      return entry;
-    },
-    refuse: (actor, version) => {
-      const name = secretName(actor);
-      const entry = entries.get(name);
-      if (entry?.version === version && entry.refusedAtMs === undefined) {
-        entry.refusedAtMs = nowMs();
-        entry.lookAgainAtMs = nowMs();
-      }
-      return refusedCredential(name, entry?.credential.type);
-    },
-  };
-};
+  }
+}
 
 /** The same for the call that is refused and for those that are not sent after it: it is one cause. */
 const refusedCredential = (name: SafeText, type: Credential['type'] | undefined): RefusedCredential => ({

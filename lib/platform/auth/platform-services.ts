@@ -8,7 +8,7 @@ import { createPaceUse } from '../../runtime/telemetry/pace-use.ts';
 import { createPlatformClient } from '../client/client.ts';
 import { platformOptionsOf } from '../client/platform-options.ts';
 import { createAuthenticator } from './auth.ts';
-import { createCredentials } from './credentials.ts';
+import { SecretCredentials } from './credentials.ts';
 
 type PlatformSettings = Pick<MessageSettings, 'platform' | 'secrets' | 'tables' | 'telemetry' | 'store'>;
 
@@ -20,7 +20,7 @@ export const createPlatformServices = <Db extends DynamoDb>(
 ) => {
   const observe = createObserve({ function: name, ...settings.telemetry });
   const secrets = { client: awsClient(SecretsManagerClient, options), prefix: settings.secrets.prefix };
-  const credentials = createCredentials({
+  const credentials = new SecretCredentials({
     ...secrets,
     timeToLiveMs: settings.secrets.timeToLiveMs,
     warn: observe.warn,

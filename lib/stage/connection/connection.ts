@@ -5,7 +5,7 @@ import {
   createAuthenticator,
   credentialSchema,
 } from '../../platform/auth/auth.ts';
-import { createCredentials } from '../../platform/auth/credentials.ts';
+import { SecretCredentials } from '../../platform/auth/credentials.ts';
 import { createSecretReader, type ReadSecret } from '../../platform/auth/secret-reader.ts';
 import { createSecretVersions } from '../../platform/auth/versions.ts';
 import type { Authenticator } from '../../platform/client/authentication.ts';
@@ -55,7 +55,7 @@ export const connectionOf = async (target: Target): Promise<Connection | undefin
   await target.deadLetterQueueUrl();
   const settings = settingsIn(platform);
   const secretsManager = await target.secretsManager();
-  const credentials = createCredentials({
+  const credentials = new SecretCredentials({
     client: secretsManager,
     prefix: settings.secrets.prefix,
     timeToLiveMs: settings.secrets.timeToLiveMs,

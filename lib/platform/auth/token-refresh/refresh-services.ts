@@ -4,7 +4,7 @@ import { createObserve } from '../../../runtime/telemetry/observe.ts';
 import { createSecretVersions } from '../versions.ts';
 import type { RefreshSettings } from './refresh-settings.ts';
 import { createRefreshRun } from './run.ts';
-import { createTokenRefresh } from './token-refresh.ts';
+import { TokenRefresh } from './token-refresh.ts';
 
 /** More attempts than elsewhere: a refresh token that cannot be stored is lost. */
 const clientOptions = { ...timeouts({ connectionMs: 2_000, requestMs: 5_000 }), maxAttempts: 6 };
@@ -20,7 +20,7 @@ export const createRefreshServices = (
   });
   const versions = createSecretVersions(awsClient(SecretsManagerClient, clientOptions));
   const tokenTimeoutMs = settings.tokens.timeoutMs;
-  const refresh = createTokenRefresh({ versions, observe, tokenTimeoutMs, nowMs });
+  const tokenRefresh = new TokenRefresh({ versions, observe, tokenTimeoutMs, nowMs });
   const prefix = settings.secrets.prefix;
-  return { run: createRefreshRun({ refresh, versions, observe, prefix, nowMs }), observe };
+  return { run: createRefreshRun({ tokenRefresh, versions, observe, prefix, nowMs }), observe };
 };

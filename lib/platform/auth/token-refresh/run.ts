@@ -5,7 +5,7 @@ import type { SecretVersions } from '../versions.ts';
 import { type Refreshed, type RefreshOutcome, storingMs, type TokenRefresh } from './token-refresh.ts';
 
 export type RefreshRunOptions = {
-  refresh: TokenRefresh;
+  tokenRefresh: TokenRefresh;
   versions: SecretVersions;
   observe: Observe;
   /** Secrets are `<prefix>/service` and `<prefix>/users/<userId>`. */
@@ -19,7 +19,7 @@ const atOnce = 8;
 
 /** Renews the tokens that are due: the service's first, then those of all users. */
 export const createRefreshRun = (options: RefreshRunOptions) => {
-  const { refresh, versions, observe, prefix, nowMs = Date.now } = options;
+  const { tokenRefresh, versions, observe, prefix, nowMs = Date.now } = options;
   /** A container reads a secret again only when it is due, or was changed. */
   const known = new Map<string, Refreshed>();
 
@@ -47,7 +47,7 @@ export const createRefreshRun = (options: RefreshRunOptions) => {
 
     const refreshOne = async (name: string): Promise<RefreshOutcome> => {
       try {
-        const refreshed = await refresh(name, { deadlineMs, signal, force });
+        const refreshed = await tokenRefresh.refresh(name, { deadlineMs, signal, force });
         known.set(name, refreshed);
         return refreshed.outcome;
       } catch (error) {

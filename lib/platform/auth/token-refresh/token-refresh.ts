@@ -6,7 +6,7 @@ import { expiryMs } from '../oauth.ts';
 import { requestTokens } from '../token-request.ts';
 import type { SecretVersions } from '../versions.ts';
 import { claimIn, dueAtMs, type OAuthSecret, oauthSecretIn, stateOf } from './state.ts';
-import { createTokenStore } from './store.ts';
+import { TokenStore } from './store.ts';
 
 /*
  * A refresh token can be used once, and the answer with the next one can be lost. So each step stores what the next run needs,
@@ -45,16 +45,28 @@ export type TokenRefreshOptions = {
 /** Reserved at the end of a run, to store the tokens. */
 export const storingMs = 15_000;
 
-/** Renews the tokens of one secret if they are due. */
-export const createTokenRefresh = (options: TokenRefreshOptions) => {
-  const { versions, observe, tokenTimeoutMs, nowMs = Date.now } = options;
-  const tokenStore = createTokenStore({ versions, observe, nowMs });
+/** Renews tokens that are due. */
+export class TokenRefresh {
+  readonly #versions: SecretVersions;
+  readonly #observe: Observe;
+  readonly #tokenTimeoutMs: number;
+  readonly #nowMs: () => number;
+  readonly #tokenStore: TokenStore;
   /** By endpoint: no tokens are requested from it until then. */
-  const quietUntilMs = new Map<string, number>();
+  readonly #quietUntilMs = new Map<string, number>();
 
-  const refresh = async (name: string, run: RefreshRun): Promise<Refreshed> => {
-    const isStored = await tokenStore.storeLeftover(name);
-    const current = await versions.current(name);
+  constructor({ versions, observe, tokenTimeoutMs, nowMs = Date.now }: TokenRefreshOptions) {
+    this.#versions = versions;
+    this.#observe = observe;
+    this.#tokenTimeoutMs = tokenTimeoutMs;
+    this.#nowMs = nowMs;
+    this.#tokenStore = new TokenStore({ versions, observe, nowMs });
+  }
+
+  /** Renews the tokens of one secret if they are due. */
+  async refresh(name: string, run: RefreshRun): Promise<Refreshed> {
+    const isStored = await this.#tokenStore.storeLeftover(name);
+    const current = await this.#versions.current(name);
     const secret = current && oauthSecretIn(current);
     const end = (outcome: RefreshOutcome, untilMs = 0): Refreshed => ({
       outcome,
@@ -64,81 +76,83 @@ export const createTokenRefresh = (options: TokenRefreshOptions) => {
     if (!isStored) return end('waiting');
     if (secret === undefined) return end('none', Number.POSITIVE_INFINITY);
     if ('wrong' in secret) {
-      observe.error(safe`a secret is not a valid OAuth client`, {
+      this.#observe.error(safe`a secret is not a valid OAuth client`, {
         secret: ownText(name),
         reason: secret.wrong,
       });
       return end('correct', Number.POSITIVE_INFINITY);
     }
     const { credential } = secret;
-    if (!run.force && nowMs() < dueAtMs(credential)) return end('fresh', dueAtMs(credential));
+    if (!run.force && this.#nowMs() < dueAtMs(credential)) return end('fresh', dueAtMs(credential));
 
-    const pending = await versions.pending(name);
-    if (await adoptPending(name, secret, pending)) {
-      const then = await refresh(name, { ...run, force: false });
+    const pending = await this.#versions.pending(name);
+    if (await this.#adoptPending(name, secret, pending)) {
+      const then = await this.refresh(name, { ...run, force: false });
       return then.outcome === 'fresh' ? { ...then, outcome: 'refreshed' } : then;
     }
     if (credential.refused?.state === stateOf(secret)) return end('authorize', Number.POSITIVE_INFINITY);
 
-    const isTooLate = nowMs() + tokenTimeoutMs + storingMs > run.deadlineMs;
-    if (isTooLate || nowMs() < (quietUntilMs.get(credential.tokenUrl) ?? 0)) return end('waiting');
+    const isTooLate = this.#nowMs() + this.#tokenTimeoutMs + storingMs > run.deadlineMs;
+    if (isTooLate || this.#nowMs() < (this.#quietUntilMs.get(credential.tokenUrl) ?? 0))
+      return end('waiting');
     const last = pending && claimIn(pending);
-    const attempt = await tokenStore.claim(name, { secret, deadlineMs: run.deadlineMs, last });
-    return end(attempt === undefined ? 'waiting' : await renew(name, secret, { ...run, attempt }));
-  };
+    const attempt = await this.#tokenStore.claim(name, { secret, deadlineMs: run.deadlineMs, last });
+    return end(attempt === undefined ? 'waiting' : await this.#renew(name, secret, { ...run, attempt }));
+  }
 
   /** Whether an earlier run, which did not end, left tokens that are current now. */
-  const adoptPending = async (
+  async #adoptPending(
     name: string,
     { version }: OAuthSecret,
     pending: SecretVersion | undefined,
-  ): Promise<boolean> => {
+  ): Promise<boolean> {
     const staged = pending && pending.version !== version ? oauthSecretIn(pending) : undefined;
-    if (!(staged && 'fields' in staged && (await tokenStore.adopt(name, staged)))) return false;
-    observe.warn(safe`the tokens of an earlier run, which did not end, are current now`, {
+    if (!(staged && 'fields' in staged && (await this.#tokenStore.adopt(name, staged)))) return false;
+    this.#observe.warn(safe`the tokens of an earlier run, which did not end, are current now`, {
       secret: ownText(name),
     });
     return true;
-  };
+  }
 
-  const renew = async (
+  async #renew(
     name: string,
     secret: OAuthSecret,
     { signal, attempt }: { signal: AbortSignal; attempt: number },
-  ): Promise<RefreshOutcome> => {
+  ): Promise<RefreshOutcome> {
     try {
-      const tokens = await requestTokens(secret.credential, { signal, timeoutMs: tokenTimeoutMs });
-      return (await tokenStore.store(name, secret, tokens)) ? 'refreshed' : 'waiting';
+      const tokens = await requestTokens(secret.credential, { signal, timeoutMs: this.#tokenTimeoutMs });
+      return (await this.#tokenStore.store(name, secret, tokens)) ? 'refreshed' : 'waiting';
     } catch (error) {
       if (!(error instanceof TokenError)) throw error;
-      return explain(name, secret, { error, attempt });
+      return this.#explain(name, secret, { error, attempt });
     }
-  };
+  }
 
-  const explain = async (
+  async #explain(
     name: string,
     secret: OAuthSecret,
     { error, attempt }: { error: TokenError; attempt: number },
-  ): Promise<RefreshOutcome> => {
+  ): Promise<RefreshOutcome> {
     const { credential } = secret;
+    const observe = this.#observe;
+    const nowMs = this.#nowMs();
     if (error.quietSeconds !== undefined)
-      quietUntilMs.set(credential.tokenUrl, nowMs() + Math.min(maxQuietSeconds, error.quietSeconds) * 1_000);
+      this.#quietUntilMs.set(
+        credential.tokenUrl,
+        nowMs + Math.min(maxQuietSeconds, error.quietSeconds) * 1_000,
+      );
     const facts = { secret: ownText(name), reason: error.message };
     if (error.cure === 'authorize') {
       if (attempt > 0)
         facts.reason = safe`${facts.reason}, after ${attempt} requests that brought no tokens, one of which may have spent the refresh token`;
       // Logged before it is recorded: a run that crashes in between logs it twice rather than never.
       observe.error(safe`a person must authorize again and put the new refresh token into the secret`, facts);
-      await tokenStore.refuse(name, secret, facts.reason);
+      await this.#tokenStore.refuse(name, secret, facts.reason);
     } else if (error.cure === 'correct')
       observe.error(safe`no tokens were given: correct the secret, or the client on the platform`, facts);
-    else if (expiryMs(credential) <= nowMs())
+    else if (expiryMs(credential) <= nowMs)
       observe.error(safe`no new tokens yet, and the last have expired: messages wait`, facts);
     else observe.warn(safe`no new tokens yet; the last are still valid`, facts);
     return error.cure === 'wait' ? 'waiting' : error.cure;
-  };
-
-  return refresh;
-};
-
-export type TokenRefresh = ReturnType<typeof createTokenRefresh>;
+  }
+}

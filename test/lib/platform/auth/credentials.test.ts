@@ -7,7 +7,7 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import type { FailureKind } from '../../../../lib/message/failure-kinds.ts';
-import { createCredentials } from '../../../../lib/platform/auth/credentials.ts';
+import { SecretCredentials } from '../../../../lib/platform/auth/credentials.ts';
 import { signedQuery } from '../../../../lib/platform/auth/id-key.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { localClient } from '../../../local/aws/aws.ts';
@@ -36,7 +36,7 @@ const standing = async (secrets: Record<string, object> = { [service]: credentia
   onTestFinished(() => client.destroy());
   const clock = { nowMs: 1_700_000_000_000 };
   const warnings: unknown[][] = [];
-  const credentials = createCredentials({
+  const credentials = new SecretCredentials({
     client,
     prefix: 'relay',
     timeToLiveMs: 5 * minuteMs,
@@ -147,17 +147,17 @@ describe('a credential', () => {
       reads.push(`${SecretId}`);
       return { SecretString: JSON.stringify(credential), VersionId: '1', CreatedDate: new Date() };
     };
-    const { read } = createCredentials({
+    const credentials = new SecretCredentials({
       client: { send } as unknown as SecretsManagerClient,
       prefix: 'relay',
       timeToLiveMs: 5 * minuteMs,
       warn: () => {},
     });
-    for (let user = 1; user <= 1_001; user += 1) await read(`${user}`);
-    await read('1001');
-    await read('2');
+    for (let user = 1; user <= 1_001; user += 1) await credentials.read(`${user}`);
+    await credentials.read('1001');
+    await credentials.read('2');
     expect(reads).toHaveLength(1_001);
-    await read('1');
+    await credentials.read('1');
     expect(reads.at(-1)).toBe('relay/users/1');
   });
 });
@@ -224,7 +224,7 @@ describe('while Secrets Manager is down', () => {
     const client = new SecretsManagerClient({ ...localClient(url), maxAttempts: 3 });
     onTestFinished(() => client.destroy());
     const options = { prefix: 'relay', timeToLiveMs: 1, readTimeoutMs: 100, warn: () => {} };
-    const { kind } = await failing(createCredentials({ client, ...options }).read(undefined));
+    const { kind } = await failing(new SecretCredentials({ client, ...options }).read(undefined));
     expect(kind).toBe('unavailable');
   });
 });

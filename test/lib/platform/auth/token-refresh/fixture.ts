@@ -5,9 +5,9 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { onTestFinished } from 'vitest';
-import { createCredentials } from '../../../../../lib/platform/auth/credentials.ts';
+import { SecretCredentials } from '../../../../../lib/platform/auth/credentials.ts';
 import { createRefreshRun } from '../../../../../lib/platform/auth/token-refresh/run.ts';
-import { createTokenRefresh } from '../../../../../lib/platform/auth/token-refresh/token-refresh.ts';
+import { TokenRefresh } from '../../../../../lib/platform/auth/token-refresh/token-refresh.ts';
 import { createSecretVersions, type SecretVersions } from '../../../../../lib/platform/auth/versions.ts';
 import { createObserve } from '../../../../../lib/runtime/telemetry/observe.ts';
 import { localClient } from '../../../../local/aws/aws.ts';
@@ -107,8 +107,8 @@ export const tokenWorld = async () => {
     });
     const versions = through(createSecretVersions(client));
     const nowMs = () => clock.nowMs;
-    const refresh = createTokenRefresh({ versions, observe, tokenTimeoutMs, nowMs });
-    const run = createRefreshRun({ refresh, versions, observe, prefix, nowMs });
+    const tokenRefresh = new TokenRefresh({ versions, observe, tokenTimeoutMs, nowMs });
+    const run = createRefreshRun({ tokenRefresh, versions, observe, prefix, nowMs });
     const logged = (): Record<string, unknown>[] => {
       observe.flush();
       return lines.map((line) => JSON.parse(line));
@@ -125,7 +125,13 @@ export const tokenWorld = async () => {
   /** What the functions read, each as one container. */
   const reader = () => {
     const warn = () => {};
-    return createCredentials({ client, prefix, timeToLiveMs: 5 * minuteMs, warn, nowMs: () => clock.nowMs });
+    return new SecretCredentials({
+      client,
+      prefix,
+      timeToLiveMs: 5 * minuteMs,
+      warn,
+      nowMs: () => clock.nowMs,
+    });
   };
 
   return {
