@@ -186,7 +186,7 @@ Examples:
 Before you agree, only invalid letters are read, and given back. Letters that arrive later are left
 alone. A letter is deleted only after its message was sent, so a crash loses nothing: at worst it
 leaves a second copy, which the ledger recognizes. Ctrl-C stops after the requests in progress.
-If this machine does not reach the platform, but the functions do, the plan says what was not checked.`,
+If only the functions reach the platform, the plan says what this machine did not check.`,
   verify: `
 Examples:
   sis-relay letters verify
@@ -194,9 +194,10 @@ Examples:
   sis-relay letters verify --discard-found --replay-absent
   sis-relay letters verify --kind outdated --reveal --reason "a look at the platform"
 
-It reads the platform as the function would, with the credential of the same user, from the time of the attempt on.
-found: the change is there. absent: it is not there, and cannot appear any more. unclear: neither is certain, and the
-letter stays. Without a terminal, nothing is discarded or replayed unless you pass --discard-found or --replay-absent.
+It reads the platform as the function would, with the credential of the same user, from the time of
+the attempt on. found: the change is there. absent: it is not there, and cannot appear any more.
+unclear: neither is certain, and the letter stays. Without a terminal, nothing is discarded or
+replayed unless you pass --discard-found or --replay-absent.
 The exit status is 1 while a letter stays.
 Letters of kind outdated are always unclear: compare what each sets with what the platform shows.`,
   edit: `
