@@ -9,8 +9,9 @@ export const isLarge = ({ body }: SQSRecord): boolean =>
   typeof body === 'string' && body.length >= largeLength;
 
 /**
- * Whether the function may crash on the message before it locks its resource, as when it is parsed. If the function crashed, SQS hid the message for the whole visibility timeout. A message that came back earlier only waited. So most messages that come again are not
- * suspected, and a flood that takes turns costs nothing here.
+ * Whether the function may crash on the message before it locks its resource, as when it parses the message. After a crash, SQS hides the
+ * message for the whole visibility timeout; a message that comes back earlier only waited. So most messages that come again are not
+ * suspected, and many messages that wait for the rate limiter cost nothing here.
  */
 export const isSuspect = (record: SQSRecord, delivery: Delivery, visibilityMs: number): boolean => {
   const returns = delivery.attempts - 1;

@@ -88,7 +88,10 @@ export const digestedName = (field: string): string =>
 
 type FirstVersion = { version: string; isRecent: boolean };
 
-/** Whether a newer message has done the field. What was done before something that is open may be older than a recent message. */
+/**
+ * Whether a newer message has set the field. A remembered message (`isRecent`) is superseded only if nothing is open: with an open change,
+ * `done` may be older than the remembered message.
+ */
 export const isSuperseded = ({ done, open }: Field, { version, isRecent }: FirstVersion): boolean =>
   done !== undefined && (isLater(done.version, version) || (isRecent && open === undefined));
 

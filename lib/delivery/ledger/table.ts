@@ -26,7 +26,7 @@ export type LedgerTable = {
 export type LockRequest = {
   lock: Lock;
   untilMs: number;
-  /** Of a message that must not be sent twice: it is written that it has begun, for a deployment that goes back to 1.0.0. */
+  /** If the message must not be sent twice, the lock records that its attempt has begun: 1.0.0 needs that after a deployment goes back to it. */
   begun?: { field: string; version: string; messageId: string; begunMs: number; replays: number } | undefined;
 };
 

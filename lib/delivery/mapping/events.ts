@@ -88,8 +88,8 @@ export const conditionsOf = ({ messages }: Pick<Mapping, 'messages'>): Condition
   );
 
 /**
- * Columns whose values no condition of the mapping names, if these alone keep the message from being for the row: a code that is new, or
- * written in another way, does not say that the row wants nothing.
+ * The columns that alone keep the mapping from making the message of a row, if no condition of the mapping names their values. Such a value
+ * may be a new code, or a code that is written in another way: it does not say that the row wants nothing.
  */
 export const unnamedColumns = (
   given: MappingSource,

@@ -3,8 +3,8 @@ import { notHere, type Step, seen } from './step.ts';
 
 export const refusedWrite: Step = {
   id: 'refused-write',
-  claim: 'A refused write of DynamoDB returns what stood there, so that no message reads the ledger',
-  marked: ['A refused write returns what stood there'],
+  claim: 'A refused write of DynamoDB returns the item as it was, so that no message reads the ledger',
+  marked: ['A refused write returns the item as it was'],
   does: 'Writes an item with a key of its own into the ledger’s table, then once more under a condition that does not hold.',
   costs: 'three writes: less than $0.01',
   minutes: 1,
