@@ -90,87 +90,134 @@ type PassRequest = {
 
 /** Checks the selected writes from there on until the time is up, and records the differences. */
 export const runPass = (request: PassRequest, services: PassServices): Promise<PassResult> =>
-  inFolder(async (folder) => {
-    const { from, parts, partKey, findingsKey, againKey, isLast, stuck, timeMs } = request;
-    const { roles, selection, accepted } = request;
-    const { store, observe, paceUse, concurrency } = services;
-    const counts = noCounts();
-    const again = createAgain(store, againKey);
-    const untilMs = Date.now() + timeMs;
-    const signal = AbortSignal.timeout(timeMs);
+  inFolder((folder) => new Pass(request, services, join(folder, 'findings')).run());
+
+class Pass {
+  readonly #request: PassRequest;
+  readonly #services: PassServices;
+  readonly #untilMs: number;
+  readonly #signal: AbortSignal;
+  readonly #checking: Checking;
+  /** The file of differences. */
+  readonly #findings: string;
+  readonly #again: ReturnType<typeof createAgain>;
+  readonly #counts = noCounts();
+  #waits: Failure | undefined;
+
+  constructor(request: PassRequest, services: PassServices, findings: string) {
+    const { timeMs, roles, selection, isLast } = request;
+    this.#request = request;
+    this.#services = services;
+    this.#untilMs = Date.now() + timeMs;
+    this.#signal = AbortSignal.timeout(timeMs);
+    this.#findings = findings;
+    this.#again = createAgain(services.store, request.againKey);
     const call = (report: CallReport): void => {
-      counts.calls += 1;
-      observe.call(report);
+      this.#counts.calls += 1;
+      services.observe.call(report);
     };
     const calling = { ...services, observe: { call } };
-    const platform = bulkPlatform(calling, { operations: reconcileOperations, signal });
+    const platform = bulkPlatform(calling, { operations: reconcileOperations, signal: this.#signal });
     // Only a part of an org unit is checked once more: a user outside that part is not surplus.
-    const checking: Checking = { ...services, platform, selection, roles: isLast ? new Set() : roles };
-    const findings = join(folder, 'findings');
-    writeFileSync(findings, '');
-    const keep = (checked: Checked): void => {
-      if (checked.again && !isLast) {
-        again.add(checked.again);
-        return;
-      }
-      count(counts, checked);
-      const finding = findingIn(checked);
-      if (finding === undefined) return;
-      if (isAccepted(finding, accepted)) counts.accepted += 1;
-      else {
-        counts.findings += 1;
-        counts.open[finding.class] += 1;
-        appendFileSync(findings, `${JSON.stringify(finding)}\n`);
-      }
-    };
-    const check = async (group: readonly SelectedWrite[]): Promise<Checked[]> => {
-      if (!isLast) return checkGroup(group, checking);
-      const now = await Promise.all(group.map((each) => chosenNow(each, checking)));
-      const gone = group.filter((_, at) => now[at] === undefined);
-      const there = now.filter((each) => each !== undefined);
-      return [...(await checkGroup(there, checking)), ...gone.map(notComparable)];
-    };
+    this.#checking = { ...services, platform, selection, roles: isLast ? new Set() : roles };
+  }
 
-    let next: Progress | undefined = from;
-    let waits: Failure | undefined;
-    for (let { part, group } = from; part < parts; part += 1, group = 0) {
-      const groups = await groupsIn(partKey(part), store);
-      const patience = createPatience(stuck >= maxStuck && part === from.part);
-      const stop = (): boolean => waits !== undefined || Date.now() >= untilMs;
-      const work = async (each: readonly SelectedWrite[]): Promise<Checked[] | undefined> => {
-        try {
-          return patience.answered(await check(each));
-        } catch (error) {
-          if (!(error instanceof NotNow)) throw error;
-          // The others were cut off by the end of the invocation.
-          const isCutOff = signal.aborted && each !== groups[from.group];
-          if (!isCutOff && patience.isOver(error.failure))
-            return each.map((chosen) => unreadable(chosen, error.failure));
-          // The end of the invocation's time is no reason to wait.
-          if (!signal.aborted) waits = error.failure;
-          return undefined;
-        }
-      };
-      // Groups after an unanswered group are checked again with it.
-      let done = await inOrder(groups.slice(group), { concurrency, stop, work });
-      const failure = patience.failureOfAll(groups.length - group);
-      if (failure) [waits, done] = [failure, []];
-      for (const checked of done.flat()) keep(checked);
-      await again.write(minAgain);
-      keepMemoryBelow(memoryAllowanceMb);
-      if (group + done.length < groups.length) {
-        next = { part, group: group + done.length };
-        break;
-      }
-      next = part + 1 < parts ? { part: part + 1, group: 0 } : undefined;
-      if (stop()) break;
-    }
-    await again.write(1);
+  async run(): Promise<PassResult> {
+    const { store, observe, paceUse } = this.#services;
+    writeFileSync(this.#findings, '');
+    const next = await this.#checkFrom(this.#request.from);
+    await this.#again.write(1);
     await paceUse.write();
     observe.flush();
-    await store.uploadFile(findingsKey, findings, 'application/x-ndjson');
-    return { ...counts, againKeys: again.keys, ...(next && { next }), ...(next && waits && { waits }) };
-  });
+    await store.uploadFile(this.#request.findingsKey, this.#findings, 'application/x-ndjson');
+    const waits = next && this.#waits;
+    return { ...this.#counts, againKeys: this.#again.keys, ...(next && { next }), ...(waits && { waits }) };
+  }
+
+  /** Returns where to continue; undefined: everything was checked. */
+  async #checkFrom(from: Progress): Promise<Progress | undefined> {
+    const { parts } = this.#request;
+    let next: Progress | undefined = from;
+    while (next !== undefined && next.part < parts) {
+      const { part }: Progress = next;
+      const within = await this.#checkPart(next);
+      if (within !== undefined) return within;
+      next = part + 1 < parts ? { part: part + 1, group: 0 } : undefined;
+      if (this.#isOver()) break;
+    }
+    return next;
+  }
+
+  #isOver(): boolean {
+    return this.#waits !== undefined || Date.now() >= this.#untilMs;
+  }
+
+  /** Returns where in this part to continue; undefined: it was checked to its end. */
+  async #checkPart({ part, group }: Progress): Promise<Progress | undefined> {
+    const { from, stuck, partKey } = this.#request;
+    const { store, concurrency } = this.#services;
+    const groups = await groupsIn(partKey(part), store);
+    const patience = createPatience(stuck >= maxStuck && part === from.part);
+    // Groups after an unanswered group are checked again with it.
+    let done = await inOrder(groups.slice(group), {
+      concurrency,
+      stop: () => this.#isOver(),
+      work: (each) => this.#checkPatiently(each, patience, each === groups[from.group]),
+    });
+    const failure = patience.failureOfAll(groups.length - group);
+    if (failure) [this.#waits, done] = [failure, []];
+    for (const checked of done.flat()) this.#record(checked);
+    await this.#again.write(minAgain);
+    keepMemoryBelow(memoryAllowanceMb);
+    const reached = group + done.length;
+    return reached < groups.length ? { part, group: reached } : undefined;
+  }
+
+  /** Undefined: it was not answered, and is checked again later. */
+  async #checkPatiently(
+    group: readonly SelectedWrite[],
+    patience: ReturnType<typeof createPatience>,
+    isFirst: boolean,
+  ): Promise<Checked[] | undefined> {
+    try {
+      return patience.answered(await this.#check(group));
+    } catch (error) {
+      if (!(error instanceof NotNow)) throw error;
+      const { failure } = error;
+      // The others were cut off by the end of the invocation.
+      const isCutOff = this.#signal.aborted && !isFirst;
+      if (!isCutOff && patience.isOver(failure)) return group.map((chosen) => unreadable(chosen, failure));
+      // The end of the invocation's time is no reason to wait.
+      if (!this.#signal.aborted) this.#waits = failure;
+      return undefined;
+    }
+  }
+
+  async #check(group: readonly SelectedWrite[]): Promise<Checked[]> {
+    if (!this.#request.isLast) return checkGroup(group, this.#checking);
+    const now = await Promise.all(group.map((each) => chosenNow(each, this.#checking)));
+    const gone = group.filter((_, at) => now[at] === undefined);
+    const there = now.filter((each) => each !== undefined);
+    return [...(await checkGroup(there, this.#checking)), ...gone.map(notComparable)];
+  }
+
+  #record(checked: Checked): void {
+    const counts = this.#counts;
+    if (checked.again && !this.#request.isLast) {
+      this.#again.add(checked.again);
+      return;
+    }
+    count(counts, checked);
+    const finding = findingIn(checked);
+    if (finding === undefined) return;
+    if (isAccepted(finding, this.#request.accepted)) counts.accepted += 1;
+    else {
+      counts.findings += 1;
+      counts.open[finding.class] += 1;
+      appendFileSync(this.#findings, `${JSON.stringify(finding)}\n`);
+    }
+  }
+}
 
 /** Keeps writes to check once more, divided as before: what was together stays together. */
 const createAgain = (store: JobStore, againKey: PassRequest['againKey']) => {
