@@ -10,7 +10,7 @@ import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
 import type { Services } from '../../lib/delivery/handle/services.ts';
 import type { Item, Open } from '../../lib/delivery/ledger/item.ts';
-import { createLedger } from '../../lib/delivery/ledger/ledger.ts';
+import { TableLedger } from '../../lib/delivery/ledger/ledger.ts';
 import type { LedgerTable } from '../../lib/delivery/ledger/table.ts';
 import type { MessageReport } from '../../lib/runtime/telemetry/observe.ts';
 import { limitsForTests } from '../lib/delivery/handle/services-for-tests.ts';
@@ -181,7 +181,7 @@ export function createWorld(history: History, watch: Watch) {
           },
         }).catch(() => undefined),
     },
-    ledger: createLedger({
+    ledger: new TableLedger({
       table: tableOf(actor),
       lateEffectMs: 60_000,
       warn: () => {},

@@ -16,7 +16,7 @@ import { createIncidents, type Incidents } from '../../runtime/telemetry/inciden
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import type { PaceUseRecord } from '../../runtime/telemetry/pace-use.ts';
 import { createDigest, type Digest } from '../ledger/digest.ts';
-import { createLedger, type Ledger } from '../ledger/ledger.ts';
+import { type Ledger, TableLedger } from '../ledger/ledger.ts';
 import { createLedgerTable } from '../ledger/table.ts';
 import { createLetterStore } from '../letters/letter-file.ts';
 import { createDeskNotes, type DeskNotes } from '../letters/notes.ts';
@@ -140,7 +140,7 @@ const ledgerServicesOf = (
   }
   const { keySecret: secret } = settings.ledger;
   return {
-    ledger: createLedger({
+    ledger: new TableLedger({
       table: createLedgerTable(access),
       lateEffectMs: settings.ledger.lateEffectMs,
       warn,

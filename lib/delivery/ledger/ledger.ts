@@ -62,89 +62,98 @@ export type LedgerOptions = {
   nowMs(): number;
 };
 
-export const createLedger = ({ table, lateEffectMs, warn, nowMs }: LedgerOptions): Ledger => {
-  const locks = new ResourceLocks();
+/** The ledger in its table. Messages of one container about one resource take turns. */
+export class TableLedger implements Ledger {
+  readonly lateEffectMs: number;
+  readonly #table: LedgerTable;
+  readonly #warn: Warn;
+  readonly #nowMs: () => number;
+  readonly #locks = new ResourceLocks();
 
-  /** A lock that is left behind counts as a crash. */
-  const giveBack = (write: () => Promise<unknown>): Promise<unknown> =>
-    write().catch((error: unknown) =>
-      warn(safe`a lock of the ledger could not be given back: it ends by itself`, {
+  constructor({ table, lateEffectMs, warn, nowMs }: LedgerOptions) {
+    this.lateEffectMs = lateEffectMs;
+    this.#table = table;
+    this.#warn = warn;
+    this.#nowMs = nowMs;
+  }
+
+  async take(entry: LedgerMessage, options: TakeOptions): Promise<Verdict> {
+    await this.#locks.lock(entry.resource);
+    let verdict: Verdict | undefined;
+    try {
+      verdict = await this.#verdictOn(entry, options);
+      return verdict;
+    } finally {
+      if (verdict?.kind !== 'send') this.#locks.unlock(entry.resource);
+    }
+  }
+
+  async settle(taken: LockedResource, settling: SettleOptions): Promise<boolean> {
+    const { resource } = taken.entry;
+    const nowMs = this.#nowMs();
+    const ended = withEnding(taken, settling, { nowMs, lateEffectMs: this.lateEffectMs });
+    const item = withoutForgotten(ended, nowMs);
+    try {
+      return await this.#table.replace(resource, taken.lockId, item);
+    } catch (error) {
+      this.#warn(safe`the outcome of a message could not be written: it stays on its queue`, {
         error: errorName(error),
-      }),
-    );
+      });
+      return false;
+    } finally {
+      this.#locks.unlock(resource);
+    }
+  }
 
-  const verdictOn = async (entry: LedgerMessage, { lockMs, isolated }: TakeOptions): Promise<Verdict> => {
+  async #verdictOn(entry: LedgerMessage, { lockMs, isolated }: TakeOptions): Promise<Verdict> {
     const { resource } = entry;
-    const begunMs = nowMs();
+    const begunMs = this.#nowMs();
     const taking = lockRequestOf(entry, { begunMs, lockMs });
     const { lock, untilMs } = taking;
-    const release = () => giveBack(() => table.release(resource, taking));
-    const found = await undoOnError(() => table.take(resource, taking), release);
+    const release = () => this.#giveBack(() => this.#table.release(resource, taking));
+    const found = await undoOnError(() => this.#table.take(resource, taking), release);
     if (found.item === undefined) return overtaken;
-    const item = found.item.busyUntilMs > nowMs() ? found.item : withCrash(found.item);
-    const verdict = decide({ item, entry, nowMs: nowMs(), isolated });
+    const item = found.item.busyUntilMs > this.#nowMs() ? found.item : withCrash(found.item);
+    const verdict = decide({ item, entry, nowMs: this.#nowMs(), isolated });
     if (verdict.kind !== 'send') {
       if (found.isTaken) await release();
-      if (verdict.kind === 'crashed') await markParked(entry, item, lock.id);
+      if (verdict.kind === 'crashed') await this.#markParked(entry, item, lock.id);
       return verdict;
     }
     const taken = { ...verdict, entry, lockId: lock.id, begunMs };
-    return found.isTaken || (await takeOver(taken, item, { lock, untilMs })) ? taken : overtaken;
-  };
+    return found.isTaken || (await this.#takeOver(taken, item, { lock, untilMs })) ? taken : overtaken;
+  }
 
   /** Of a message that is not tried again. Others need not wait for it. */
-  const markParked = (
-    { resource, fields, version }: LedgerMessage,
-    item: Item,
-    lockId: string,
-  ): Promise<unknown> => {
+  #markParked({ resource, fields, version }: LedgerMessage, item: Item, lockId: string): Promise<unknown> {
     const parked = withFields(item, fields, ({ done, open }) => {
       const isOwn = open && isSameMessage(open.version, version);
       return { done, open: isOwn ? { ...open, isParked: true } : open };
     });
-    return giveBack(() => table.replace(resource, item.lockId, { ...parked, lockId }));
-  };
+    return this.#giveBack(() => this.#table.replace(resource, item.lockId, { ...parked, lockId }));
+  }
 
   /** Of a resource in which something is open. False: another container was faster. */
-  const takeOver = (taken: LockedResource, found: Item, { lock, untilMs }: LockRequest): Promise<boolean> => {
+  #takeOver(taken: LockedResource, found: Item, { lock, untilMs }: LockRequest): Promise<boolean> {
     const { resource } = taken.entry;
     const busyUntilMs = Math.max(untilMs, found.busyUntilMs);
     const locked = { ...withBegun(taken), lockId: lock.id, lock, busyUntilMs };
     const unlocked = { ...taken.item, lockId: lock.id };
     return undoOnError(
-      () => table.replace(resource, found.lockId, locked),
-      () => giveBack(() => table.replace(resource, lock.id, unlocked)),
+      () => this.#table.replace(resource, found.lockId, locked),
+      () => this.#giveBack(() => this.#table.replace(resource, lock.id, unlocked)),
     );
-  };
+  }
 
-  return {
-    lateEffectMs,
-    take: async (entry, options) => {
-      await locks.lock(entry.resource);
-      let verdict: Verdict | undefined;
-      try {
-        verdict = await verdictOn(entry, options);
-        return verdict;
-      } finally {
-        if (verdict?.kind !== 'send') locks.unlock(entry.resource);
-      }
-    },
-    settle: async (taken, settling) => {
-      const { resource } = taken.entry;
-      const item = withoutForgotten(withEnding(taken, settling, { nowMs: nowMs(), lateEffectMs }), nowMs());
-      try {
-        return await table.replace(resource, taken.lockId, item);
-      } catch (error) {
-        warn(safe`the outcome of a message could not be written: it stays on its queue`, {
-          error: errorName(error),
-        });
-        return false;
-      } finally {
-        locks.unlock(resource);
-      }
-    },
-  };
-};
+  /** A lock that is left behind counts as a crash. */
+  #giveBack(write: () => Promise<unknown>): Promise<unknown> {
+    return write().catch((error: unknown) =>
+      this.#warn(safe`a lock of the ledger could not be given back: it ends by itself`, {
+        error: errorName(error),
+      }),
+    );
+  }
+}
 
 /** What is sent must have room in the item. */
 const decide = (

@@ -11,7 +11,7 @@ import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { writtenRefusal } from '../../../../lib/delivery/handle/verify-attempt.ts';
 import type { Digest } from '../../../../lib/delivery/ledger/digest.ts';
 import { emptyItem } from '../../../../lib/delivery/ledger/item.ts';
-import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
+import { TableLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import type { LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { type DeadLetter, notStored } from '../../../../lib/delivery/letters/dead-letter.ts';
 import type { BackoffLimits } from '../../../../lib/message/backoff.ts';
@@ -128,6 +128,7 @@ const integrationOf = (
 const well = async () => {};
 type TurnAsked = (priority: Priority, until: { untilMs: number }) => Promise<SlotResult>;
 type Surroundings = {
+  lateEffectMs: number;
   table: LedgerTable;
   seconds: number;
   attemptTimeoutMs: number;
@@ -146,6 +147,7 @@ const servicesWith = ({
   digest = async (parts) => parts.join(' '),
   turn = async () => ({ slot: freeTurn }),
   open = async () => Promise.reject(new Error('no file was to be opened')),
+  lateEffectMs = 60 * second,
 }: Partial<Surroundings>): Services => {
   const nothing = () => {};
   return servicesForTests({
@@ -175,9 +177,9 @@ const servicesWith = ({
       writeLetter: async (letter) => void letters.push(letter),
       delay: async (some) => void delays.push(...some),
     },
-    ledger: createLedger({
+    ledger: new TableLedger({
       table: its,
-      lateEffectMs: 60 * second,
+      lateEffectMs,
       warn: nothing,
       nowMs: () => nowMs,
     }),
@@ -781,7 +783,7 @@ describe('what becomes of a message in one attempt', () => {
   });
 
   test('is that it waits and is looked up when the platform has had time, to a whole second and one more', async () => {
-    const { ledger } = servicesWith({});
+    const { ledger } = servicesWith({ lateEffectMs: 60_100 });
     const run = async (_: string, context: IntegrationContext) => {
       act(context);
       throw new PlatformError({
@@ -791,8 +793,7 @@ describe('what becomes of a message in one attempt', () => {
         sent: true,
       });
     };
-    const services = { ledger: ledger && { ...ledger, lateEffectMs: 60_100 } };
-    const more = { services, repeatable: false, verify: { subject: () => 'it' } };
+    const more = { services: { ledger }, repeatable: false, verify: { subject: () => 'it' } };
     expect(await attempted(recordOf('a'), run, more)).toEqual({
       ...read,
       calls: [acted],

@@ -6,7 +6,7 @@ import { isLarge, isSuspect } from '../../../../lib/delivery/handle/crashes.ts';
 import { handlerOf } from '../../../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
-import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
+import { TableLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
 import type { Platform } from '../../../../lib/platform/client/client.ts';
@@ -68,7 +68,7 @@ const container = (deadly: readonly string[] = [], more: Partial<Integration<Dat
   const services = servicesForTests({
     platform: { for: () => ({}) as Platform },
     queues: { writeLetter: async (letter) => void letters.push(letter) },
-    ledger: createLedger({
+    ledger: new TableLedger({
       table: createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }),
       lateEffectMs: 0,
       warn: nothing,

@@ -9,7 +9,7 @@ import { ledgerMessageOf } from '../../../../lib/delivery/handle/ledger-message.
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
 import type { LedgerMessage } from '../../../../lib/delivery/ledger/judge.ts';
-import { type AttemptEnding, createLedger, type Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
+import { type AttemptEnding, TableLedger, type Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerReader } from '../../../../lib/delivery/ledger/read.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { type Message, parseMessage } from '../../../../lib/message/message.ts';
@@ -38,7 +38,7 @@ const table = () => createLedgerTable(access);
 const read = () => createLedgerReader(access);
 /** The ledger as one container has it. */
 const container = () =>
-  createLedger({
+  new TableLedger({
     table: table(),
     lateEffectMs: 60_000,
     warn: () => {},

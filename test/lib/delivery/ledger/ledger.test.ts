@@ -4,9 +4,9 @@ import { rememberedMessages } from '../../../../lib/delivery/ledger/item.ts';
 import type { LedgerMessage } from '../../../../lib/delivery/ledger/judge.ts';
 import {
   type AttemptEnding,
-  createLedger,
   type Ledger,
   type LockedResource,
+  TableLedger,
   type Verdict,
 } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
@@ -52,7 +52,7 @@ const client = clientWith(3);
 
 /** The ledger as one container has it. */
 const container = (dynamodb = client): Ledger =>
-  createLedger({
+  new TableLedger({
     table: createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs }),
     lateEffectMs,
     nowMs: () => nowMs,

@@ -9,7 +9,7 @@ import { ledgerMessageOf } from '../../../../lib/delivery/handle/ledger-message.
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
 import { rememberedMessages } from '../../../../lib/delivery/ledger/item.ts';
-import { createLedger } from '../../../../lib/delivery/ledger/ledger.ts';
+import { TableLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
 import { parseMessage } from '../../../../lib/message/message.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
@@ -56,7 +56,7 @@ const bytesIn = async (resource: string): Promise<number> => {
 const bytesAfter = async <Data>(...messages: TestMessage<Data>[]): Promise<number> => {
   users += 1;
   const table = createLedgerTable({ dynamodb, table: 'ledger', nowMs: () => nowMs });
-  const ledger = createLedger({
+  const ledger = new TableLedger({
     table,
     lateEffectMs: 60_000,
     warn: () => {},
