@@ -9,7 +9,7 @@ import { letterOrTrace, traceOf } from '../../messages/trace/trace.ts';
 import { compareOutdated } from '../../messages/verify/compare.ts';
 import { ageOf } from '../../views/format.ts';
 import { firstAction, kindTone, letterFacts, namedSubjectOf, otherLinks } from '../../views/letters.ts';
-import { noLetterView, timelineView, timeText, unknownLetterView } from '../../views/trace.ts';
+import { noLetterView, timelineView, unknownLetterView } from '../../views/trace.ts';
 import { comparisonView } from '../../views/verify.ts';
 import { badge, href, section, text, type View } from '../../views/view.ts';
 import {
@@ -95,17 +95,12 @@ const messageView = (details: LetterDetails): View => {
   const event = eventIn(JSON.stringify(message) ?? '') ?? message;
   const problems = problemsIn([failure?.message ?? error]);
   const named = problems.length > 0 ? problems : fieldsNamed(event, failure?.detail ?? failure?.title ?? '');
-  const { time, id, source } = Object(event) as Record<string, unknown>;
-  return [
-    typeof time === 'string' &&
-      text(`Sent by the SIS at ${timeText(time)}, as event ${String(id)} of ${String(source)}.`),
-    { document: message, label: 'Message', problems: named },
-  ];
+  return [{ document: message, label: 'Message', problems: named }];
 };
 
 /** What it was to do, for whom. */
 const headingOf = (record: DeskRecord): string =>
-  [record.function || 'A letter of no function', namedSubjectOf(record)].filter(Boolean).join(' of ');
+  [record.function || 'A letter of no function', namedSubjectOf(record)].filter(Boolean).join(' for ');
 
 const failureView = (id: string, record: DeskRecord): View => {
   const { kind, error, words, remedy = '', operation, status, required } = record;

@@ -300,7 +300,7 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme: theme });
       const image = await page.screenshot({ animations: 'disabled', caret: 'hide' });
-      expect(image.length, file).toBeLessThan(200 * 1024);
+      expect(image.length, file).toBeLessThan(224 * 1024);
       if (folder !== undefined) writeFileSync(join(folder, `${file}.png`), image);
     }
     await page.setViewportSize({ width: 1280, height: 900 });

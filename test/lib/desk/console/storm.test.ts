@@ -1,7 +1,7 @@
 // @module-tag long
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { eventBody, officesForTests } from '../cli/office.ts';
@@ -63,25 +63,27 @@ describe.skipIf(browserPath() === undefined)('in a storm of fifteen causes', () 
   });
 
   test('keys lead everywhere: to the search, to a screen, and to their own list', async () => {
+    /** A key is heard once the script of a page is there. */
+    const heardOn = (shown: Locator) => shown.waitFor().then(() => page.waitForLoadState());
     await tall('/');
     await page.keyboard.press('/');
     await page.keyboard.type('Grade object not found');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Search', level: 1 }).waitFor();
+    await heardOn(page.getByRole('heading', { name: 'Search', level: 1 }));
     expect(await page.getByRole('heading', { name: 'Causes' }).count()).toBe(1);
     await page.keyboard.press('g');
     await page.keyboard.press('l');
-    await page.getByRole('heading', { name: 'Letters', level: 1 }).waitFor();
+    await heardOn(page.getByRole('heading', { name: 'Letters', level: 1 }));
     await page.keyboard.press('?');
     const list = page.getByRole('dialog', { name: 'Keys' });
     expect(await list.textContent()).toContain('Search');
     await list.getByRole('button', { name: 'Turn them off' }).click();
-    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    await heardOn(page.getByRole('heading', { name: 'Keys', level: 1 }));
     for (const key of ['g', 'l', '?']) await page.keyboard.press(key);
     expect(await list.isVisible()).toBe(false);
     expect(await page.locator('main').textContent()).toContain('These keys are off, on this machine.');
     await page.getByRole('button', { name: 'Turn them on' }).click();
-    await page.locator('main').getByText('These keys are on.').waitFor();
+    await heardOn(page.locator('main').getByText('These keys are on.'));
     await page.keyboard.press('?');
     await list.waitFor();
   });
