@@ -159,7 +159,12 @@ export const mergedText = (merged: readonly Merged[]): string =>
 const mergedNotes = (merged: readonly Merged[]): View =>
   merged.length === 0
     ? []
-    : [{ tone: 'bad', text: `${mergedText(merged)}. If each letter had its own, edit them one by one.` }];
+    : [
+        {
+          tone: 'bad',
+          text: `${mergedText(merged)}. If each letter must have its own value, edit the letters one by one.`,
+        },
+      ];
 
 /** The value of a field before or after an edit. */
 const valueText = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');

@@ -46,7 +46,7 @@ export const doctorView = (
   },
   left.length > 0 && {
     tone: 'bad',
-    text: `Remove by hand what is named with ${run}, as it could not be removed:`,
+    text: `Some things could not be removed. Remove by hand what is named with ${run}:`,
   },
   left.length > 0 && list(left),
   isAws && file !== undefined && { tone: 'todo', text: `Send ${file} to the maintainers.` },

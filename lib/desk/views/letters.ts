@@ -155,9 +155,7 @@ export const becameOf = ({ id: ids = [] }: Filter): View =>
 export const endedView = (ended: Awaited<ReturnType<typeof endedOf>>): View => {
   if (ended.length === 0)
     return [
-      text(
-        'Nothing is known of such a cause: its id may be wrong. It changes with the letters that there are.',
-      ),
+      text('No letter has this cause. Its id may be wrong, or all its letters are gone.'),
       { lead: 'The causes that there are', command: 'letters groups' },
       { links: [{ text: 'The causes that there are', to: '/causes' }] },
     ];

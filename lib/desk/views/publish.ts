@@ -76,7 +76,9 @@ export const outcomesView = ({ messages, outcomes, unread }: Awaited): View => {
     text(outcomesText(outcomes)),
     outcomes.duplicate > 0 && text('Duplicate: this very message was done before, and was not done again.'),
     outcomes.superseded > 0 &&
-      text('Superseded: something newer was sent about the same, and the platform keeps that.'),
+      text(
+        'Superseded: a newer message about the same resource was done, and the platform keeps its values.',
+      ),
     table(
       'What was not done',
       open.slice(0, maxShown),

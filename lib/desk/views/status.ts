@@ -118,7 +118,7 @@ const credentialNote = (report: ConnectionReport, waiting: readonly WaitingGroup
   if (refusedMs !== undefined)
     return note(
       'unknown',
-      `It accepts the service’s credential now, and refused it to the functions ${ageOf(refusedMs)} ago; what waits has not tried it since`,
+      `It accepts the service’s credential now, and refused it to the functions ${ageOf(refusedMs)} ago; messages that wait have not tried it since`,
     );
   if (changes?.refused === 'no')
     return note('good', 'It accepts the service’s credential, and has not refused it for a change lately');
@@ -183,7 +183,8 @@ const connectionProblems = ({
       ...problems,
       {
         what: `It is not known whether the functions reach the platform: ${silentText(reach)}`,
-        remedy: 'Its log says why, or whether its schedule is off. `npx serverless deploy` restores both.',
+        remedy:
+          'Its log says why. If the log has no new lines, its schedule may be off. `npx serverless deploy` restores both.',
       },
     ];
   if (connection === undefined || reach.isReached === connection.reachable) return problems;
@@ -198,7 +199,7 @@ const connectionProblems = ({
   return [
     {
       what: `The functions have not reached the platform since ${momentOf(reach.sinceMs)}, but this machine does: ${reach.what}`,
-      remedy: `Have whoever runs the functions’ network look at it: their subnets, NAT, firewall and DNS, and whether the platform lets their address in.${isSomebodys(reach.remedy) ? ` ${reach.remedy}` : ''}`,
+      remedy: `Ask the people who run the functions’ network to check subnets, NAT, firewall and DNS, and whether the platform admits the functions’ address.${isSomebodys(reach.remedy) ? ` ${reach.remedy}` : ''}`,
     },
     ...problems,
   ];
@@ -525,7 +526,7 @@ const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { le
 /** What can be looked up, and what cannot. */
 const undecidedNotes: Record<UndecidedKind, { text: string; note(need: string): Note; commands: View }> = {
   uncertain: {
-    text: 'It is not known whether they were done; twice does harm',
+    text: 'It is not known whether they were done, and doing them twice does harm',
     note: (need) => ({ tone: 'bad', text: need, to: '/uncertain' }),
     commands: [
       { lead: 'To look on the platform', command: 'letters verify' },
@@ -620,7 +621,7 @@ const awayView = (status: Pick<Status, 'connection' | 'reach' | 'waiting'>): Vie
           { tone: 'bad', to: waitingScreen([group]), text: `${title}. ${blocked}` },
           {
             tone: 'todo',
-            text: 'Ask the people who run it, with this call and its answer. What waits continues by itself.',
+            text: 'Ask the people who run it, and name this call and its answer. Messages that wait continue by themselves.',
           },
           { lead: 'One by one', command: `waiting --kind unavailable --function ${group.function}` },
         ],
@@ -745,7 +746,7 @@ const wakeAllView = (waiting: readonly WaitingGroup[]): View => {
     groups.reduce((sum, { messages }) => sum + messages, 0),
     'message',
   );
-  const text = `Once the causes above are gone: wake all ${count} at once. What still waits for its cause waits again.`;
+  const text = `Once the causes above are gone: wake all ${count} at once. A message whose cause is not gone waits again.`;
   return [
     stepOf(
       [

@@ -119,7 +119,7 @@ export const waitingGroupTable = (
         !isPlan &&
           !isRetried(group.kind) && {
             tone: 'quiet',
-            text: 'It ends by itself. To wake them changes nothing.',
+            text: 'This ends by itself. Waking the messages changes nothing.',
           },
         !isPlan && canBeWoken(group) && wakeForm(group),
       ],

@@ -190,7 +190,7 @@ const problemsOf = (
       .filter(({ supported }) => supported === false)
       .map(({ component, version }) => ({
         what: `The platform does not list version ${version} of ${component}`,
-        remedy: `Set ${component}Version of the stage to one that it lists.`,
+        remedy: `Set ${component}Version of the stage to a version that the platform lists.`,
       })),
     ...(Math.abs(ownSkewSeconds) >= muchSkewSeconds
       ? [

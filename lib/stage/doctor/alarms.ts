@@ -149,8 +149,8 @@ export const fillOfMetrics: Step = {
 
 export const suppression: Step = {
   id: 'suppression',
-  claim: 'While an alarm’s suppressor rings, the alarm sends nothing; some time after that it sends again',
-  does: 'Makes two alarms and two composite ones without actions, as Waiting and Outage are, and sets the states of the former.',
+  claim: 'While an alarm’s suppressor is on, the alarm sends nothing. Some time after that, it sends again',
+  does: 'Makes two alarms and, over them, two composite alarms like Waiting and Outage, all without actions. Sets the states of the first two.',
   costs: 'four alarms for some minutes: less than $0.02',
   minutes: 16,
   expected: 'suppressed by the alarm, then by the extension period, then no longer',

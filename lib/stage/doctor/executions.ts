@@ -146,7 +146,7 @@ const retriesSeconds = 300;
 export const failedExecution: Step = {
   id: 'failed-execution',
   needs: importer,
-  claim: 'An execution that failed, of an asynchronous invocation, is not begun a second time',
+  claim: 'A failed execution of an asynchronous invocation is not started a second time',
   does: 'Starts snapshot-import with an event that it refuses, and waits for 5 minutes. The alarm JobsFailed goes off, and perhaps SnapshotNotStarted; each sends a mail, and another when it ends.',
   alarms: ['JobsFailed', 'SnapshotNotStarted'],
   costs: 'less than $0.01, and two to four mails to the address of the alarms',
@@ -252,7 +252,7 @@ const waitsOf = ({ Status, EndTimestamp }: Execution, events: readonly HistoryEv
 export const wakeUp: Step = {
   id: 'wake-up',
   claim: 'An execution that waits is started again when its wait is over',
-  does: 'Reads the histories of the last executions of the long jobs; it starts none, as only a job at work waits.',
+  does: 'Reads the histories of the last executions of the long jobs; it starts none, because only a job at work waits.',
   costs: 'nothing',
   minutes: 3,
   expected: `executions that waited went on within ${lateSeconds} s of the end of their wait`,

@@ -122,7 +122,7 @@ export const keptVisibility: Step = {
   does: 'Makes two queues and a function of 20 lines, which runs with the role of one of the stage’s functions, and an event-source mapping; the function hides a message and returns it. No other function is called.',
   costs: 'two queues, and two runs of a function: less than $0.01',
   minutes: 13,
-  expected: 'the message comes back when the time is over for which the function hid it',
+  expected: 'the message comes back at the end of the time for which the function hid it',
   rights: [
     ...[
       'CreateQueue',

@@ -23,7 +23,7 @@ const nowOf = async (target: Target) => {
 export const pausedThroughDeployment: Step = {
   id: 'paused-through-deployment',
   claim: 'A deployment leaves a paused function paused',
-  does: 'Notes in the report which functions are paused. Pause one before, deploy afterwards, and pass the report to --after.',
+  does: 'Records in the report which functions are paused. First pause a function. Afterwards, deploy, and pass the report to --after.',
   costs: 'nothing',
   minutes: 1,
   expected: 'what was paused before the deployment is paused after it',

@@ -41,8 +41,9 @@ const sameValue = (one: Value | undefined, other: Value): boolean => one?.S === 
 export const customersKey: Step = {
   id: 'customers-key',
   needs: 'connection-check',
-  claim: 'Who may use the key of kmsKeyArn by Decrypt and GenerateDataKey may read tables that it encrypts',
-  does: 'Reads by which key the ledger’s table is encrypted, and invokes connection-check, which reads the ledger with its own role. As every 5 minutes, that reads from the platform.',
+  claim:
+    'A role that may use the key of kmsKeyArn for Decrypt and GenerateDataKey may read the tables that this key encrypts',
+  does: 'Reads by which key the ledger’s table is encrypted, and invokes connection-check, which reads the ledger with its own role. The function also reads from the platform, as in each of its runs every 5 minutes.',
   costs: 'less than $0.01, and three calls of the platform',
   minutes: 1,
   expected: 'the key is the customer’s and enabled, and the function reads the table',

@@ -59,7 +59,7 @@ const aboutFunctions = (
   // What an error cut off is tried again: one error of a function heals by itself, and a function that cannot start has one after the other.
   ...inGroups('FunctionErrors', all, (group) => ({
     severity: 'act now',
-    text: `One of these functions fails again and again: ${listed(group)}. If that began with a deployment, step back to the former version. Otherwise its log shows the reason: settings, memory or time.`,
+    text: `One of these functions fails again and again: ${listed(group)}. If that began with a deployment, deploy the former version again. Otherwise the function’s log shows the reason: settings, memory or time.`,
     see: 'a-bad-version-is-deployed',
     ...oneCountedOver(
       1,
@@ -70,7 +70,7 @@ const aboutFunctions = (
   // Of an execution that fails, the function itself reports no error.
   ...inGroups('JobsFailed', durable, (group) => ({
     severity: 'today',
-    text: `An execution failed or did not finish in its time, of one of these functions: ${listed(group)}. What it had done is kept.`,
+    text: `An execution of one of these functions failed or did not finish in time: ${listed(group)}. What it has done is kept.`,
     see: 'a-function-fails-or-does-not-start',
     ...counted(
       group.flatMap((name) => [
@@ -81,7 +81,7 @@ const aboutFunctions = (
   })),
   SchedulesSilent: {
     severity: 'act now',
-    text: `For an hour, one of these functions was not started, though its schedule starts it every 15 minutes or more often: ${listed(polling)}.`,
+    text: `For an hour, one of these functions was not started, although its schedule starts it every 15 minutes or more often: ${listed(polling)}.`,
     see: 'a-function-fails-or-does-not-start',
     ...silent(
       polling.map((name) => lambdaMetric('Invocations', name)),
@@ -132,14 +132,14 @@ const aboutLetters = ({ metric, queueMetric }: StageMetrics): Alarms => {
     },
     LettersLearner: {
       severity: 'today',
-      text: 'Messages were parked because a learner has no credential. Messages of others go on.',
+      text: 'Messages were parked because a learner has no credential. Messages of other learners continue.',
       command,
       see: 'letters-of-each-kind',
       ...newCauses('LettersLearner'),
     },
     LettersPlatform: {
       severity: 'today',
-      text: 'Messages were parked because the platform’s answers are not understood, for a new cause.',
+      text: 'Messages were parked for a new cause: sis-relay does not understand the platform’s answers.',
       command,
       see: 'letters-of-each-kind',
       ...newCauses('LettersPlatform'),
@@ -195,7 +195,7 @@ const aboutLetters = ({ metric, queueMetric }: StageMetrics): Alarms => {
 const aboutQueues = ({ queued }: FunctionNames, { metric, queueMetric }: StageMetrics): Alarms => ({
   ...inGroups('QueueOldest', queued, (group) => ({
     severity: 'act now',
-    text: `A message has been for half an hour on the queue of one of these functions, which does not keep up or does not run: ${listed(group)}. Messages that wait for another try do not count.`,
+    text: `A message has been on its queue for half an hour, because one of these functions does not keep up or does not run: ${listed(group)}. Messages that wait for another try do not count.`,
     see: 'messages-wait',
     isPart: true,
     ...highestOver(
@@ -287,7 +287,7 @@ export const compositeAlarms = (alarms: Alarms): Record<string, CompositeAlarm> 
   },
   PartAway: {
     severity: 'act now',
-    text: 'For most of 25 minutes, a part of the platform or of AWS has not answered. Messages that need it wait, and others go on.',
+    text: 'For most of 25 minutes, a part of the platform or of AWS has not answered. Messages that need this part wait. All others continue.',
     see: 'a-part-of-the-platform-or-of-aws-does-not-answer',
     anyOf: partsOf(alarms, isAway),
     ActionsSuppressor: 'Outage',

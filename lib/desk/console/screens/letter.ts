@@ -125,7 +125,10 @@ const laterView = (desk: Desk, id: string, { history }: DeskRecord): View => {
   const lacking = lackingFor(desk, 'letters show');
   if (lacking !== undefined)
     return [
-      section('Message', { tone: 'quiet', text: `To see it, also masked, needs the role ${lacking}.` }),
+      section('Message', {
+        tone: 'quiet',
+        text: `To see the message, even masked, you need the role ${lacking}.`,
+      }),
     ];
   const path = `/letters/${encodeURIComponent(id)}`;
   const wasEdited = historyIn(history)?.deeds.some(({ original }) => original) ?? false;

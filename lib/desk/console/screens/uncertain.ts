@@ -132,7 +132,7 @@ const lookView = (letters: number, given: Form['hidden']): View => [
   { ...lookForm(letters, given ?? {}), isMain: true },
   {
     tone: 'quiet',
-    text: 'This changes nothing. What was found can then be discarded, and what was not found sent, all at once.',
+    text: 'This changes nothing. Then you can discard all letters whose change was found, and send all whose change was not found.',
   },
 ];
 

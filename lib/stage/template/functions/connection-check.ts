@@ -25,7 +25,7 @@ export const connectionCheck: FunctionParts = {
     // own credential has its own alarm.
     ServiceRefused: {
       severity: 'act now',
-      text: 'The platform refuses sis-relay’s own credential, or it cannot be read. `status` names the secret and who must act. All messages wait, for up to a day.',
+      text: 'The platform refuses sis-relay’s own credential, or sis-relay cannot read that credential. `status` names the secret and who must act. All messages wait, for up to a day.',
       see: 'letters-of-each-kind',
       ...counted([metric('Refusals', { function: 'connection-check', kind: 'credentials' })]),
     },
@@ -33,7 +33,7 @@ export const connectionCheck: FunctionParts = {
     // one schedule whose silence no other alarm reports. CloudWatch looks for data further back than the alarm's period.
     ConnectionFails: {
       severity: 'act now',
-      text: 'For 10 minutes, `connection-check` has not reached the platform, or it has not run for longer. `status` shows what fails. Messages wait.',
+      text: 'For 10 minutes, `connection-check` has not reached the platform, or it has not run at all. `status` shows what fails. Messages wait.',
       see: 'the-platform-does-not-answer',
       ...metric('PlatformReachable', { function: 'connection-check' }),
       Statistic: 'Maximum',

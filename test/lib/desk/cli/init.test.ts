@@ -154,7 +154,7 @@ test('init --check asks the platform, and writes nothing that it refuses', async
   const old = await init('prod', '--lp-version 1.1 --le-version 1.82');
   expect(old.status).toBe(1);
   expect(old.out.replace(/\s+/g, ' ')).toContain(
-    'The platform does not list version 1.1 of lp. Set lpVersion of the stage to one that it lists.',
+    'The platform does not list version 1.1 of lp. Set lpVersion of the stage to a version that the platform lists.',
   );
   expect(existsSync(join(stages, 'prod.yml'))).toBe(false);
   const { executions } = office.stack();

@@ -382,15 +382,16 @@ const away = { ...reach, isReached: false, sinceMs: 0, what: 'no connection (UND
 const down = report({ reachable: false, problems: [{ what: 'no connection', remedy: 'Ask the platform.' }] });
 
 test('what this machine sees is told apart from what the functions saw last', () => {
-  const networks =
-    '→ Have whoever runs the functions’ network look at it: their subnets, NAT, firewall and DNS';
+  const networks = '→ Ask the people who run the functions’ network to check subnets, NAT, firewall and DNS';
   expect(firstOf([], { reach: away }).join('\n')).toMatch(
     new RegExp(
       `^✗ The functions have not reached the platform since 1970-01-01 00:00 UTC, but this machine does: no connection .*\n${networks}`,
     ),
   );
   // A remedy of its own is said, too.
-  expect(firstOf([], { reach: { ...away, remedy: 'Renew it.' } }).at(-1)).toMatch(/address in\. Renew it\.$/);
+  expect(firstOf([], { reach: { ...away, remedy: 'Renew it.' } }).at(-1)).toMatch(
+    /functions’ address\. Renew it\.$/,
+  );
   const [first = '', todo = ''] = firstOf([], { reach, connection: down });
   expect([first, todo]).toEqual([
     expect.stringContaining('This machine does not reach the platform, but the functions do'),
@@ -444,7 +445,7 @@ test('a part that is away for more than half an hour is something to do', () => 
   ]);
   expect(firstOf([], { waiting: [waitsOf({})] })).toEqual([
     '✗ A part is away: PUT /grades/<id>: 503 Service Unavailable. 3 messages of grade-push wait for it (unavailable), the oldest for 40 min; last tried 2 min ago',
-    '→ Ask the people who run it, with this call and its answer. What waits continues by itself.',
+    '→ Ask the people who run it, and name this call and its answer. Messages that wait continue by themselves.',
     'One by one: sis-relay waiting --kind unavailable --function grade-push',
   ]);
   // That nothing answers is told once.
