@@ -227,7 +227,7 @@ const runIntegration = async <Data>(
         ending: 'undone',
       };
     const decision = failed(error, task);
-    // What was looked up without a result is not looked up again.
+    // A message that was looked up without a result is not looked up again.
     const isUnanswered = decision.failure.kind === 'uncertain' && !(error instanceof MessageFailure);
     const lookUpSeconds =
       isUnanswered && integration.verify ? Math.ceil(ledger.lateEffectMs / 1000) + 1 : undefined;

@@ -4,15 +4,15 @@ import { errorName } from '../../runtime/aws/error.ts';
 
 /** SQS hands out nothing more of a queue at 120,000. Its count is a minute old, and other containers hide messages meanwhile. */
 const crowdedFrom = 80_000;
-/** The queue is asked once in this time, while messages wait; and earlier if this container has hidden so many since. */
+/** While messages wait, the queue is asked once in this time, or earlier if this container has hidden `askedEvery` messages since. */
 const askedEveryMs = 60_000;
 const askedEvery = 1_000;
 
 /** How many messages of the function's queue are in flight: those that wait, and those that are being handled. */
 export type InFlight = {
-  /** So many that the queue may soon hand out nothing. False if that was not asked lately. */
+  /** Whether so many messages are in flight that the queue may soon hand out nothing. False if the queue was not asked lately. */
   isCrowded(): boolean;
-  /** Never throws. `count`: so many messages more wait. */
+  /** Never throws. `count`: how many more messages wait now. */
   hides(count: number): Promise<void>;
 };
 

@@ -51,7 +51,7 @@ export type Integration<Data> = {
   effect?: Effect<Data>;
 };
 
-/** What a message wants a resource to be, as comparable values by field, and what the platform shows of them. */
+/** The values that a message sets, by field, and the values that the platform shows, in a form that can be compared. */
 export type Effect<Data> = {
   wanted(data: Data): Record<string, string>;
   shown(data: Data, context: IntegrationContext): Promise<PlatformState>;

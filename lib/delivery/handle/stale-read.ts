@@ -3,7 +3,7 @@ import type { LockedResource } from '../ledger/ledger.ts';
 import type { PlatformState } from './integration.ts';
 import { digestsOf } from './ledger-message.ts';
 
-/** What was read is older than what was done; nothing was sent. */
+/** The platform showed a value that is older than the recorded change; nothing was sent. */
 export class StaleReadError extends Error {}
 
 type Reader = {
@@ -28,7 +28,7 @@ export const mustBeCurrent = async (
   { fields, changedMs }: PlatformState,
   { taken: { entry, fields: sent, item }, digest, clockOffsetMs, nowMs }: Reader,
 ): Promise<void> => {
-  // What is open is set again by its own message. What was done before it is not.
+  // An open change is set again by its own message. A change that was done before it is not.
   const kept = Object.entries(item.fields).filter(
     ([field, { done }]) => done && !sent.includes(field) && fields[field] !== undefined,
   );

@@ -27,7 +27,7 @@ export type Decision =
       failure: Failure;
       /** Its call got no answer and must not be sent twice: look for its effect when the platform has had time to finish. */
       lookUpSeconds?: number | undefined;
-      /** What became of it is not recorded: it must come back, and not become a letter. */
+      /** The outcome of the message is not recorded: the message must come back, and not become a letter. */
       isUnrecorded?: boolean;
     };
 
@@ -71,11 +71,11 @@ const afterDeferral = (
   }
   const waiting = { outcome: 'waiting' as const, reason, deferral: why };
   if (why === 'no-time' || why === 'pace') return { ...waiting, seconds: backoff(delivery, limits, seconds) };
-  // What it waits for may end at any time, and most attempts end within a second.
+  // The attempt that it waits for may end at any time, and most attempts end within a second.
   const soon = why === 'busy' ? 2 ** delivery.attempts : Number.POSITIVE_INFINITY;
   const shortest = Math.min(seconds, soon, backoff(delivery, limits));
   if (!isTooMuch(shortest, limits)) return { ...waiting, seconds: shortest };
-  // Nobody has to decide anything: what it waits for may end as well while it is a letter.
+  // Nobody has to decide anything: the message that it waits for may also end while this one is a letter.
   const failure = failureOf(new MessageFailure('unavailable', reason));
   return { outcome: 'parked', failure: insteadOfWaiting(failure, inCrowd) };
 };
@@ -158,7 +158,7 @@ const longWait = (delivery: Delivery): string => `The message waited for ${waite
 const waitedText = (ms: number): string =>
   ms < 3_600_000 ? `${Math.ceil(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
 
-/** What a waiting message would have done by itself now needs a person. A remedy that only says to wait is no more one. */
+/** A message that no longer waits needs a person, so a remedy that only says to wait no longer helps. */
 const insteadOfWaiting = (failure: Failure, why: string): Failure => {
   const { kind } = failure;
   const isMended = !healsByItself(kind) || networkRemedyIn(failure.message) !== undefined;

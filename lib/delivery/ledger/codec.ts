@@ -23,8 +23,9 @@ export const stored = {
 } as const;
 
 /**
- * Each field has two attributes: its version, and the rest as JSON. What was done has a version without its source, as a write is billed
- * by the KiB: 1.0.0 recognizes such a message by what is remembered. What is open has the whole version, by which 1.0.0 tries it again.
+ * Each field has two attributes: its version, and the rest as JSON. A done change has its version without the source, because a write is
+ * billed by the KiB: 1.0.0 recognizes such a message by the remembered messages. An open change has the whole version, because 1.0.0 needs
+ * it to try the message again.
  */
 export const versionName = (field: string): string => `v_${field}`;
 export const stateName = (field: string): string => `s_${field}`;
@@ -50,7 +51,7 @@ type State = {
   digest?: string | undefined;
   once?: true | undefined;
   parked?: true | undefined;
-  /** What was done before it. 1.0.0 writes no version and no id. */
+  /** The change that was done before this open one. 1.0.0 writes no version and no id. */
   stands?: { claimedMs: number; digest: string; version?: string; messageId?: string } | null;
 };
 
@@ -114,7 +115,7 @@ const openState = (open: Open, done: Done | undefined): State => ({
     : null,
 });
 
-/** What the lock's holder that must not be sent twice is about to do, for 1.0.0. */
+/** For 1.0.0: the change that the lock's holder is about to make, if it must not be made twice. */
 export const encodeBegun = (messageId: string, { begunMs, replays }: { begunMs: number; replays: number }) =>
   JSON.stringify({
     messageId,

@@ -5,7 +5,7 @@ import { type Item, lastBegunMs, withoutForgotten } from './item.ts';
 const maxBytes = 256 * 1024;
 /** This many fields always fit: nothing is measured for nearly every resource. */
 const fewFields = 64;
-/** Bytes that a field may need, and by which what is open may grow: names, versions, and the platform's words. */
+/** Bytes that a new field may need, and by which an open change may grow: names, versions, and the platform's words. */
 const maxGrowthBytes = 1_000;
 
 /** Number of remembered changes of the resource, and how many of them have no outcome. */
@@ -14,8 +14,8 @@ export type ItemFull = { kind: 'full'; fields: number; open: number };
 type CapacityRequest = { adding: readonly string[]; decided: boolean; nowMs: number };
 
 /**
- * The item with room for these fields. If it has none, what is older than the memory is forgotten; if a person has checked what the
- * platform holds, also the oldest changes, until half of the limit is left.
+ * The item with room for these fields. If it has no room, changes that are older than the memory are forgotten. If a person has checked
+ * what the platform holds, the oldest changes are forgotten, too, until half of the limit is left.
  */
 export const withCapacityFor = (item: Item, { adding, decided, nowMs }: CapacityRequest): Item | ItemFull => {
   if (fits(item, adding)) return item;
@@ -26,7 +26,7 @@ export const withCapacityFor = (item: Item, { adding, decided, nowMs }: Capacity
   return { kind: 'full', fields: Object.keys(item.fields).length, open: open.length };
 };
 
-/** What was begun earlier was redelivered by now, or is a letter. */
+/** A message that began a change before that was redelivered by now, or is a letter. */
 const settledMs = 3_600_000;
 
 const fits = (item: Item, adding: readonly string[]): boolean => {
@@ -35,7 +35,7 @@ const fits = (item: Item, adding: readonly string[]): boolean => {
   return grownBytes(item) + added * maxGrowthBytes <= maxBytes;
 };
 
-/** With what the platform may say of all that is open. */
+/** With the platform's words about all open changes. */
 const grownBytes = (item: Item): number => {
   const open = Object.values(item.fields).filter((field) => field.open).length;
   return itemBytes(item) + open * maxGrowthBytes;

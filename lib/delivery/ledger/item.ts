@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import { memoryDays } from '../../message/retention.ts';
 import { asFirstGiven, identityDigest, isLater, isSameMessage, oldestOf } from '../../message/version.ts';
 
-/** What the ledger knows of one resource. Who lets a resource go has written what became of it. */
+/** What the ledger knows of one resource. The write that removes its lock also stores the outcome of the lock's attempt. */
 export type Item = {
   /** Unique to the attempt that wrote it last. */
   lockId: string;
-  /** Who acts. If its time is over, the function crashed. */
+  /** The attempt that acts now. If the lock's time is over, the function crashed. */
   lock?: Lock | undefined;
   /** Until then, the holder of the lock, or a call without an answer, may still act. */
   busyUntilMs: number;
@@ -57,7 +57,7 @@ export type Open = {
   acceptedMs: number;
   /** The platform's answer: JSON, bounded, without secrets. */
   refusal?: string | undefined;
-  /** It must not be done twice: its effect is looked up. */
+  /** The change must not be done twice: its effect is looked up before it is sent again. */
   isNonRepeatable: boolean;
   /** It has become a letter, and comes back only as a replay. */
   isParked: boolean;
@@ -111,7 +111,7 @@ export const firstVersion = (
   return { version, isRecent: recent.includes(identityDigest(version)) };
 };
 
-/** The item after its lock has run out: the function crashed, and what the lock's message began is open. */
+/** The item after its lock's time is over: the function crashed, and the changes that the lock's message began are open. */
 export const withCrash = (item: Item): Item => {
   const { lock, busyUntilMs, fields } = item;
   if (lock === undefined) return item;

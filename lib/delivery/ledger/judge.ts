@@ -108,7 +108,7 @@ type Facts = JudgeInput & {
   wait(why: LedgerWaitReason, untilMs?: number): Judgement;
 };
 
-/** The first row that holds decides. Its name says for which messages it does. */
+/** The first row whose condition holds decides. Its name says which messages it is for. */
 export const rows = {
   'newer messages have done all of it': {
     holds: ({ every }) => every('superseded'),
@@ -166,7 +166,7 @@ export const rows = {
 
 export type RowName = keyof typeof rows;
 
-/** Decides what is to become of a message by what is known of its resource. The function did not die, or `withDeath` has said so. */
+/** Decides on a message, by what is known of its resource. If a function crashed on the resource, the caller has applied `withCrash`. */
 export const judge = (input: JudgeInput): Judgement => {
   const facts = factsOf(input);
   return rows[firstRow(facts)].gives(facts);
@@ -220,7 +220,7 @@ const relationOf = (state: Field, facts: FieldFacts): Relation => {
 /** Number of times that the function may die on a message. */
 const maxCrashes = 3;
 
-/** What is open gets its outcome at any time, or when a person decides. */
+/** An open change may get its outcome at any time, or when a person decides. */
 const openWaitSeconds = 1_800;
 
 const isReplayOf = ({ replays, messageId }: Open, entry: LedgerMessage): boolean =>

@@ -36,7 +36,7 @@ export type AttemptEnding = 'done' | 'undone' | 'unknown' | 'accepted-unverified
 
 export type SettleOptions = {
   ending: AttemptEnding;
-  /** The platform's answer. Only what must not be sent twice is looked up, and needs it for its report. */
+  /** The platform's answer. Only a message that must not be sent twice is looked up, and needs the answer for its report. */
   refusal?: string | undefined;
   /** It becomes a letter. */
   isParked?: boolean;
@@ -124,7 +124,7 @@ export class TableLedger implements Ledger {
     return found.isTaken || (await this.#takeOver(taken, item, { lock, untilMs })) ? taken : overtaken;
   }
 
-  /** Of a message that is not tried again. Others need not wait for it. */
+  /** Records that the message is not tried again, so that others do not wait for it. */
   #markParked({ resource, fields, version }: LedgerMessage, item: Item, lockId: string): Promise<unknown> {
     const parked = withFields(item, fields, ({ done, open }) => {
       const isOwn = open && isSameMessage(open.version, version);
@@ -133,7 +133,7 @@ export class TableLedger implements Ledger {
     return this.#giveBack(() => this.#table.replace(resource, item.lockId, { ...parked, lockId }));
   }
 
-  /** Of a resource in which something is open. False: another container was faster. */
+  /** Locks a resource that has an open change. False: another container was faster. */
   #takeOver(taken: LockedResource, found: Item, { lock, untilMs }: LockRequest): Promise<boolean> {
     const { resource } = taken.entry;
     const busyUntilMs = Math.max(untilMs, found.busyUntilMs);
@@ -224,7 +224,7 @@ const openOf = ({
   isParked: false,
 });
 
-/** What must not be sent twice is open as soon as it begins. */
+/** A message that must not be sent twice is open as soon as its attempt begins. */
 const withBegun = (taken: LockedResource): Item => {
   const { item, entry, fields, before } = taken;
   if (before === undefined && entry.repeatable) return item;
@@ -237,7 +237,7 @@ const withEnding = (
   { nowMs, lateEffectMs }: { nowMs: number; lateEffectMs: number },
 ): Item => {
   const { item, entry, fields, version, begunMs, before, lockId } = taken;
-  // What an earlier attempt sent may still act, however this one ends.
+  // The call of an earlier attempt may still act, however this attempt ends.
   const busyField = item.busyUntilMs > nowMs ? item.busyField : undefined;
   const free = { ...item, busyField, lockId };
   if (ending === 'undone')

@@ -87,7 +87,7 @@ const wordsWithoutFailure = (
   };
 };
 
-/** Of a refused credential the message says more than the answer: it names the secret. */
+/** If a credential is refused, the failure's message says more than the platform's answer, because it names the secret. */
 const errorOf = ({ kind, message, status, title, required }: NonNullable<DeadLetter['failure']>): string =>
   status === undefined || kind === 'credentials'
     ? withoutIds(

@@ -5,8 +5,9 @@ export type Attributes = Record<string, MessageAttributeValue>;
 
 type LetterPart = {
   /**
-   * `dropped`: only letters have it; on another message it is the producer's, and says nothing. `renewed`: the replay sets it.
-   * `kept`: the replay and the next letter have it, too, before any attribute of the producer. A producer can set those two.
+   * `dropped`: only letters have the attribute; on another message, the producer has set it, and it means nothing. `renewed`: the replay
+   * sets it. `kept`: the replay and the next letter have it, too, before any attribute of the producer. A producer can set `renewed` and
+   * `kept` attributes.
    */
   onReplay: 'dropped' | 'renewed' | 'kept';
   /** Whether the letter index holds its text. */

@@ -27,8 +27,8 @@ export type TimeOrProblem =
 const noTime: TimeOrProblem = { problem: safe`must be a time such as 2026-01-31T09:30:00Z` };
 
 /**
- * The time in a text as programs write it: with a space, a short offset or none, a day alone, digits alone, or the day first. A day stands
- * for its beginning. What can be read in two ways is not read.
+ * The time in a text as programs write it: with a space, with a short offset or none, as a day without a time, as digits only, or with the
+ * day first. A day without a time means its beginning. A text that can be read in two ways is refused.
  */
 export const timeIn = (text: string, rules: Rules): TimeOrProblem => {
   const whole = text.trim();
