@@ -194,7 +194,7 @@ export const bucketOf = async (target: Pick<Target, 'bucket'>): Promise<string> 
   const bucket = await target.bucket();
   if (bucket === undefined)
     throw new RefusedError('The bucket is not known. Pass --bucket, or set SIS_RELAY_BUCKET.', {
-      inBrowser: 'The bucket is not known. Set SIS_RELAY_BUCKET, and start the console again.',
+      inBrowser: 'The bucket is not known. SIS_RELAY_BUCKET must name it.',
     });
   return bucket;
 };

@@ -23,7 +23,7 @@ export class UsageError extends CommandError {
   override name = 'UsageError';
 }
 
-/** Why something was not found out, beside what was. */
+/** Why something was not found out, beside what was; a result may be shown by the command and the console, so it names no option. */
 export const whyNot = (error: unknown): string => {
   if (error instanceof RefusedError) return error.inBrowser;
   // Node's own words are a call of its system and an address.

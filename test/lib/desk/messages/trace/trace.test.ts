@@ -177,7 +177,7 @@ describe('what cannot be read', () => {
       unread: [
         { source: 'the ledger', why: expect.stringMatching(/^ResourceNotFoundException/) },
         { source: 'the functions’ log', why: expect.stringMatching(/restart `npm run local`/) },
-        { source: 'the audit log', why: expect.stringMatching(/--bucket/) },
+        { source: 'the audit log', why: expect.stringMatching(/SIS_RELAY_BUCKET must name it/) },
       ],
     });
   });
