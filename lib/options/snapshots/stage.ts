@@ -2,11 +2,11 @@ import { counted, countedAnew } from '../../stage/template/alarms.ts';
 import { aliasOf, arnOf, ref } from '../../stage/template/cloudformation.ts';
 import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
 import type { Grant } from '../../stage/template/grant.ts';
-import { bucket, objects, prefixes, type StageArns } from '../../stage/template/stage-arns.ts';
+import { bucket, objects, prefixes } from '../../stage/template/stage-arns.ts';
 import { importSettings } from './import-settings.ts';
 
 /** What was put, what waits, and what was accepted. */
-const looked = (stage: StageArns): Grant[] => [
+const looked: Grant[] = [
   {
     Action: ['s3:GetObject'],
     Resource: objects(
@@ -24,11 +24,6 @@ const looked = (stage: StageArns): Grant[] => [
     Action: ['s3:ListBucket'],
     Resource: bucket,
     Condition: prefixes('snapshot-records/*', 'crosswalk-state/accepted-names/*'),
-  },
-  // Which imports are running: the others no longer wait.
-  {
-    Action: ['lambda:ListDurableExecutionsByFunction', 'lambda:ListVersionsByFunction'],
-    Resource: stage.functionsAndVersions('snapshot-import'),
   },
 ];
 
@@ -114,7 +109,7 @@ export const stage: FunctionParts = {
       isEvent: true,
     },
   }),
-  onCall: looked,
+  onCall: () => looked,
   // A notification of the bucket itself would name the function, which names the bucket: CloudFormation rejects such a circle.
   // EventBridge calls the alias, which a durable function requires, and retries for a day. It costs $1 per million objects of the bucket.
   resources: (stage) => ({
@@ -143,7 +138,12 @@ export const stage: FunctionParts = {
   }),
   people: (stage) => ({
     Readers: [
-      ...looked(stage),
+      ...looked,
+      // Which imports are running: the others no longer wait.
+      {
+        Action: ['lambda:ListDurableExecutionsByFunction', 'lambda:ListVersionsByFunction'],
+        Resource: stage.functionsAndVersions('snapshot-import'),
+      },
       { Action: ['s3:GetObject'], Resource: objects('snapshot-records/*/report.csv') },
     ],
     Operators: [
@@ -167,6 +167,8 @@ export const stage: FunctionParts = {
         Action: ['s3:PutObject'],
         Resource: objects('snapshots/*', 'snapshot-settings.json', 'snapshot-mapping*'),
       },
+      // Whether an export would take the place of another.
+      { Action: ['s3:ListBucket'], Resource: bucket, Condition: prefixes('snapshots/*') },
       // An import may end a feed, which IAM does not see.
       { Action: ['lambda:InvokeFunction'], Resource: stage.aliases('snapshot-import') },
     ],
