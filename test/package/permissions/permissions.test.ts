@@ -136,7 +136,8 @@ const doOnce = memoize(async () => {
     const { ends } = await deployed.send(name, await exampleWithFiles(name));
     expect(await ends(), name).toMatchObject({ outcome: 'done' });
   }
-  for (const name of all) await unqueued[name]?.once();
+  // Each looks into what others have done, whichever is asked for.
+  for (const name of functionNames) await unqueued[name]?.once();
 });
 
 describe('a function that does its work once', () => {
@@ -155,7 +156,8 @@ describe('a function with each kind of role', { tags: ['long'] }, () => {
     for (const name of oneOfEachKind) await unqueued[name]?.otherwise?.();
   });
 
-  describe('people', () => {
+  // They look into what all functions have done.
+  describe('people', { skip: asked !== undefined }, () => {
     let calls: CallsOfVerbs;
 
     beforeAll(async () => {
@@ -377,6 +379,16 @@ const unqueued: Record<string, { once(): Promise<void>; otherwise?(): Promise<vo
       changes.has([registration(1), registration(2, { published: 'yesterday' })]);
       expect(await invoke('change-poll')).toMatchObject({ outcome: 'done', sent: 1, refused: 1 });
     },
+    otherwise: async () => {
+      const [created] = mapping.messages;
+      const { orgUnitId, userId } = (created?.data ?? {}) as Record<string, unknown>;
+      const removed = { function: 'enrollment-remove', data: { orgUnitId, userId } };
+      await putObject('change-poll/mapping.json', JSON.stringify({ messages: [{ ...created, removed }] }));
+      changes.has([registration(3)]);
+      expect(await invoke('change-poll')).toMatchObject({ outcome: 'done', sent: 1 });
+      changes.has([registration(4, { operation: 'deleted', content: undefined })]);
+      expect(await invoke('change-poll')).toMatchObject({ outcome: 'done', sent: 1 });
+    },
   },
 
   'course-export': {
@@ -549,7 +561,12 @@ const unqueued: Record<string, { once(): Promise<void>; otherwise?(): Promise<vo
       };
       const facts = { function: 'grade-push', kind: 'rejected', atMs: Date.now() - 3_600_000 };
       await writeRecord(desk, 'gone', { state: 'letter', facts });
+      // It counts what people must decide.
+      await putObject(passedKey, JSON.stringify(passedNames));
+      for (const prefix of [acceptedNamesPrefix, unacceptedPrefix])
+        await putObject(`${prefix}none.json`, '{}');
       await invoke('dead-letter-replay');
+      await putObject(passedKey, JSON.stringify({ ...passedNames, names: [] }));
       const request = {
         filter: { kind: ['rejected'] },
         canary: 0,
@@ -707,6 +724,17 @@ const statementsOfPolicy = (role: Role) =>
     .filter(({ id }) => id === policyIds[role])
     .flatMap(({ PolicyDocument }) => statementsOf(PolicyDocument));
 
+/** Of a table with a row for each enrollment. */
+const enrollmentMapping = {
+  messages: [
+    {
+      function: 'enrollment-create',
+      key: ['ID'],
+      data: { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { value: 110 } },
+    },
+  ],
+};
+
 /** A user name that passed to another record of the SIS, as the import tells it. */
 const passedName = {
   name: 'lee.learner',
@@ -843,6 +871,13 @@ async function operate(): Promise<CallsOfVerbs> {
     await ended(1, `snapshots reject ${snapshot} --yes`, ['--reason', 'a mistake']);
     await writeFile(join(folder, 'tonight.zip'), await zipOf(entriesOfSis(smallSis())));
     await command(`snapshots diff ${join(folder, 'tonight.zip')}`);
+    await command(`snapshots put ${join(folder, 'tonight.zip')} --yes`);
+    const deciding = { 'snapshot-settings.json': { roles: rolesOfSis }, 'mapping.json': enrollmentMapping };
+    for (const [name, content] of Object.entries(deciding))
+      await writeFile(join(folder, name), JSON.stringify(content));
+    await command(`snapshots put ${join(folder, 'snapshot-settings.json')} --yes`);
+    await command(`snapshots put ${join(folder, 'mapping.json')} --mapping-of all --yes`);
+    await command('log');
     // A letter that somebody else takes away is taken from the lists.
     await command('letters reindex');
     await deployed.stack.sqs.send(
