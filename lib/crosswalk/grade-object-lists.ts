@@ -42,7 +42,8 @@ export const createGradeObjectLists = (nowMs: () => number) => {
 
   return {
     /**
-     * Those of an org unit: a list in which `isIn` finds what the message means, or else one that is at most five seconds old.
+     * The grade objects of an org unit: a list in which `isIn` finds the message's grade object, or else a list that is at most five
+     * seconds old.
      * @throws any error of the platform's list call.
      */
     of: async (

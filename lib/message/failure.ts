@@ -62,7 +62,7 @@ export class MessageFailure extends Error {
   }
 }
 
-/** What is wrong with a message: with the field that is named, as in `data.files[0].uri`, or else with all of it. */
+/** What is wrong with a message: with the named field, as in `data.files[0].uri`, or with the whole message if no field is named. */
 export type MessageProblem = { field?: SafeText; problem: SafeText };
 
 /** The same for the person who has the message at hand: it may repeat what is in it. */

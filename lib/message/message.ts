@@ -236,7 +236,7 @@ export const fieldOf = (path: PropertyKey[]): SafeText =>
         '',
       );
 
-/** It is made of the schema, and of the type that came: zod repeats no value but an unknown field's name. */
+/** Made of the schema and of the type of the value: the only part of a message that zod repeats is an unknown field's name. */
 const sentenceOf = (message: string): SafeText =>
   ownText(
     message

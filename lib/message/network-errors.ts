@@ -56,7 +56,7 @@ const rowFor = (code: string): NetworkError | undefined =>
 export const connectionFailure = (code: SafeText): SafeText =>
   safe`${rowFor(code)?.what ?? safe`no answer`} (${code})`;
 
-/** What to do about a failure with these words, wherever they are kept; undefined: it heals by itself, or is no failure of the network. */
+/** What to do about a failure with these words; undefined: it heals by itself, or is no failure of the network. */
 export const networkRemedyIn = (text: string): string | undefined => {
   const words = text.slice(Math.max(0, text.lastIndexOf(': no connection')));
   const [, code] = /^: no connection[^(]*\(([A-Z_0-9]+)\)\.?$/.exec(words) ?? [];

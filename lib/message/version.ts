@@ -13,7 +13,7 @@ type Versioned = { id: string; source: string; time: string; sequence: string | 
 
 const separator = '\u0001';
 const digested = '\u0002#';
-/** It sorts last, so that of two messages of one time, the one whose id is not known counts as the newer one. */
+/** It sorts last: if two messages have the same time, the one whose id is not known counts as the newer one. */
 const shortened = '\u{10FFFF}';
 
 /** In bytes. Longer parts are cut, as each field of the ledger's item has a version. */

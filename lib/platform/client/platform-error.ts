@@ -54,7 +54,7 @@ export class PlatformError extends Error {
   readonly acceptedUnverified: boolean;
   /** The answer is neither the success that the operation declares nor a known error. */
   readonly unexpected: boolean;
-  /** It was not sent: the rate limiter did not admit it in time, and may after this many seconds. */
+  /** The call was not sent: the rate limiter did not admit it in time, and may admit it after this many seconds. */
   readonly turnInSeconds: number | undefined;
   /** The platform refused the credential itself; undefined also if it comes from no secret. */
   credential: RefusedCredential | undefined;
@@ -133,7 +133,7 @@ const refusesCredential = (refused: RefusedCall): boolean =>
 const invalidToken =
   /\b(invalid|expired)(\s{1,4}|[_-])?token\b|\btoken\s{1,4}((is|has)\s{1,4})?(invalid|expired)\b/i;
 
-/** It has a status of refused authentication; or it is a success whose short text says nothing else. */
+/** The answer has a status of refused authentication, or it is a success whose short text only refuses the key. */
 const isAboutAuthentication = (refused: RefusedCall): boolean =>
   refused.status === 401 ||
   refused.status === 403 ||

@@ -140,7 +140,7 @@ const upload = async (
   try {
     await upload.done();
   } catch (error) {
-    // By itself, it leaves the parts where the completion fails. If this fails, too, the bucket's rule for unfinished uploads
+    // `Upload` itself leaves the parts in the bucket if the completion fails. If this fails, too, the bucket's rule for unfinished uploads
     // removes them.
     const { uploadId: UploadId } = upload;
     if (UploadId !== undefined)

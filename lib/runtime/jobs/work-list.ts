@@ -18,7 +18,7 @@ type Task<Item> = {
 };
 
 export type TurnResult<Item> = {
-  /** What remains to be done; undefined: nothing. If there is no failure, the end of the time cut it off. */
+  /** The rest of the item; undefined: it is done. Without a failure, the step's time ended before the item was done. */
   left?: Item | undefined;
   failure?: Failure | undefined;
   /** Something was done or refused: the platform answers. */

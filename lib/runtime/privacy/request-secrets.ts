@@ -1,7 +1,7 @@
 import { decoded } from './escapes.ts';
 import { withoutSecrets } from './secrets.ts';
 
-/** What a request is authenticated with: no error may repeat it, in any spelling. An error page shows the address it was asked for. */
+/** The keys, tokens and signatures of a request. No error may repeat them in any spelling; an error page shows the request's address. */
 export const sensitiveValues = (
   { query, headers }: { query: Record<string, string>; headers: Record<string, string> },
   secrets: string[] = [],

@@ -6,7 +6,7 @@ const equals = String.raw`(\\?["']?\s*(?:[=:]|%(?:25)*3d)\s*\\?["']?)`;
 /** A value ends where the next pair begins, also where `&` is percent-encoded. */
 const noNext = '(?!%(?:25)*26)';
 
-/** What a secret looks like, and what stands in its place. This is the only list: logs, errors and answers all use it. */
+/** The patterns of secrets, and the texts that replace them. This is the only list: logs, errors and answers all use it. */
 const patterns: [RegExp, string][] = [
   // The query of a signed request or of a pre-signed address.
   [/\?[^\s"'<>?]*=[^\s"'<>]*/g, '?…'],

@@ -136,7 +136,7 @@ const sliced = (series: Series): Series[] =>
 
 type Packed = { metrics: Map<MetricName, number[]>; dimensions: Dimensions };
 
-/** As few lines as possible, as each costs money. A line can hold a metric once, and one value of a dimension. */
+/** As few lines as possible, because each costs money. A line can hold a metric once, and one value of a dimension. */
 const pack = (all: Series[]): Packed[] => {
   const lines: Packed[] = [];
   for (const { metric, dimensions, values } of all) {

@@ -52,7 +52,7 @@ export class TokenRefresh {
   readonly #tokenTimeoutMs: number;
   readonly #nowMs: () => number;
   readonly #tokenStore: TokenStore;
-  /** By endpoint: no tokens are requested from it until then. */
+  /** By token endpoint: until when no tokens are requested from it. */
   readonly #quietUntilMs = new Map<string, number>();
 
   constructor({ versions, observe, tokenTimeoutMs, nowMs = Date.now }: TokenRefreshOptions) {

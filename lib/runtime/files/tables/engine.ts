@@ -67,7 +67,7 @@ export const openSqlEngine = async ({
   timeoutMs = 600_000,
   totalMs = Number.POSITIVE_INFINITY,
 }: SqlEngineOptions): Promise<SqlEngine> => {
-  // Its allocator otherwise keeps freed memory for ten seconds, beside what it allocates anew: up to 200 MB in a large comparison.
+  // Otherwise the engine's allocator keeps freed memory for ten seconds, beside new memory: up to 200 MB in a large comparison.
   // biome-ignore lint/style/noProcessEnv: the allocator reads its settings from nowhere else.
   process.env.DUCKDB_JE_MALLOC_CONF ??= 'dirty_decay_ms:50,muzzy_decay_ms:0';
   // A bundle has only the default export.
