@@ -41,7 +41,10 @@ export class Meanings {
     this.#buckets = new DataLoader(read, { cache: false, maxBatchSize: 100 });
   }
 
-  /** A meaning that was read before the message was sent is not used. @throws MessageFailure of kind `ambiguous-id`, if the name has moved. */
+  /**
+   * A meaning that was read before the message was sent is not used.
+   * @throws MessageFailure of kind `ambiguous-id`, if the name has moved.
+   */
   async of(kind: CrosswalkKind, sisId: SisId, sentMs: number): Promise<Meaning> {
     const name = nameOf(kind, sisId);
     const known = this.#kept.get(name);
