@@ -15,7 +15,7 @@ const services = onceFromEnvironment((environment) =>
 
 /**
  * Runs on a schedule and on demand. Fills the table that maps the SIS' names to the platform's ids. `{}` reads org units and files;
- * `{"classlists":true}` also reads users from the classlists; `{"acceptRemovals":true}` removes what the sources lack, however much it
- * is. Runs take turns.
+ * `{"classlists":true}` also reads users from the classlists; `{"acceptRemovals":true}` removes all names
+ * that the sources no longer have, however many they are. Runs take turns.
  */
 export const handler = durableHandler(fillJob(services));

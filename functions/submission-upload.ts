@@ -19,7 +19,7 @@ type Data = z.infer<typeof data>;
 const opened = ({ files }: Data, context: IntegrationContext) =>
   Promise.all(files.map((file) => openNamedFile(file, context)));
 
-/** A secret with another user's key would submit the work under that name, or show that one's, and nothing could undo it. */
+/** With another user's key in the secret, the work would be submitted in that user's name, and nothing could undo it. */
 const checkWhoSigns = async ({ userId }: Data, { platform }: IntegrationContext): Promise<void> => {
   const { Identifier } = await whoAmI(platform);
   if (Identifier === String(userId)) return;

@@ -192,7 +192,7 @@ const sendPage = async (notices: Notice[], page: Page, refusedBefore: number): P
 const allRefused = (count: number, { end }: Page): MessageFailure =>
   new MessageFailure(
     'rejected',
-    safe`The mapping ${mappingFile} makes no message of ${count} notices in a row: it stops at the page that ends with ${messageIdText(end)}`,
+    safe`The mapping ${mappingFile} makes no message of ${count} notices in a row: change-poll stops at the page that ends with ${messageIdText(end)}`,
     {
       remedy: `Look under change-poll/refused/ for what is wrong, and correct the mapping or the source: the next run reads the page again. To go on without these notices, invoke change-poll with {"pass": "${end}"}.`,
     },

@@ -52,7 +52,7 @@ export const stage: FunctionParts = {
     },
     CrosswalkUndecided: {
       severity: 'today',
-      text: 'Names of the crosswalk, or codes that moved, still wait until a person has looked.',
+      text: 'Names that the crosswalk keeps, or codes that moved, still wait for a decision.',
       see: 'lib/options/crosswalk-fill/README.md#what-operators-do',
       ...countedAnew([metric('Decisions', { what: 'names' })]),
     },

@@ -89,7 +89,7 @@ export const stage: FunctionParts = {
     SnapshotWaits: {
       severity: 'today',
       isEvent: true,
-      text: 'A snapshot waits for a decision: it would change too much, lacks something, or looks like the next one of another feed. Nothing of it is sent until then: approve or reject it. Other feeds go on, and a later whole file of its feed takes its place. You are told again each morning, and after a week it is rejected.',
+      text: 'A snapshot waits for a decision: it would change too much, lacks something, or looks like the next file of another feed. Nothing of it is sent until then: approve or reject it. Other feeds go on, and a later whole file of its feed takes its place. You are told again each morning, and after a week it is rejected.',
       command: 'snapshots list',
       see: 'lib/options/snapshots/README.md#what-operators-do',
       ...counted([metric('SnapshotImports', { outcome: 'waiting-for-approval' })]),

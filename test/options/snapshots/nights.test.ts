@@ -173,7 +173,7 @@ const bulks: University[] = [
       },
     }),
     expected: ({ sent, refused }) => {
-      const problem = 'differs from an id of the package by a space or by upper and lower case alone';
+      const problem = 'differs from an id of the package only by a space, or by upper and lower case';
       expect(refused(2)).toEqual([`enrollments classSourcedId ${problem}`]);
       expect([sent(2), sent(3)]).toEqual([[], ['enrollment-remove BIO-101 ben']]);
     },
@@ -551,7 +551,7 @@ const itemsIn = (bodies: Body[]): string[] =>
       : [];
   });
 const keepsTitle =
-  'lineItems title another line item of the class keeps this title, as its row was refused. Correct that row, or give this one another title';
+  'lineItems title another line item of the class keeps this title, because its row was refused. Correct the refused row, or give this line item another title';
 
 const objects: University[] = [
   {
@@ -927,7 +927,7 @@ const allOfAda = [
   'grade-push BIO-101 Essay ada 17.5',
 ];
 const yields =
-  'is not used, because its class or user is marked as deleted, and a row of the one that stays says otherwise';
+  'is not used, because its class or user is marked as deleted, and a row of the class or user that stays contradicts it';
 
 const records: University[] = [
   {
@@ -1209,7 +1209,7 @@ test('a contradiction of rows that a delta does not have is told until it is gon
 test('a time in the future is told, and what it counts as', () => {
   expect(nightly(1).report.filter((line) => line.includes('dateLastModified'))).toEqual([
     expect.stringMatching(
-      /^"results.csv","","dateLastModified","is later than when the file was put into the bucket, and counts as then \(1 row, in line \d+\)"$/,
+      /^"results.csv","","dateLastModified","is later than when the file was put into the bucket, and is replaced by that time \(1 row, in line \d+\)"$/,
     ),
   ]);
 });

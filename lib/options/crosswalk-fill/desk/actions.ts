@@ -73,7 +73,10 @@ export const fill = async (
   { classlists = false, acceptRemovals = false, reason, wait }: GivenFill,
 ): Promise<void> => {
   await checkAudit();
-  if (acceptRemovals && !(await agreed('Remove what the sources lack, however much it is?')))
+  if (
+    acceptRemovals &&
+    !(await agreed('Remove all names that the sources no longer have, however many they are?'))
+  )
     return finish(false);
   const id = await startFill(target, { classlists, acceptRemovals, reason, audit });
   terminal.err('The fill has started.\n');

@@ -47,7 +47,10 @@ export const addCommands = (program: Command, cli: Cli): void => {
       '--classlists',
       'also read users from the classlists of all courses, if there is no file of users',
     )
-    .option('--accept-removals', 'remove what the sources lack, however much it is: you have checked them')
+    .option(
+      '--accept-removals',
+      'remove all names that the sources no longer have, however many: you have checked the sources',
+    )
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--wait <minutes>', 'wait at most n minutes for the result', wholeNumber(0, 900), 15)
     .option('--yes', 'do not ask')

@@ -112,7 +112,8 @@ export const fillForm: Form = {
     { checkbox: 'classlists', label: 'Also read users from the classlists of all courses' },
     {
       checkbox: 'acceptRemovals',
-      label: 'Remove what the sources lack, however much it is: I have checked the sources',
+      label:
+        'Remove all names that the sources no longer have, however many they are: I have checked the sources',
     },
     { reason: 'optional' },
   ],

@@ -63,7 +63,7 @@ export const reasonsOfFeed = async (comparison: Comparison, declared: FeedPatter
   const proposed = declarationOf(feed, other.feed, { known, declared });
   const declaration = JSON.stringify({ feeds: { ...declared, ...proposed } });
   return [
-    `it is the first file of ${feed}, but looks like the next one of ${other.feed}, with which it was not compared. If it is, reject it, declare ${declaration.slice(1, -1)} in snapshot-settings.json, and put it again. If it is another feed, approve it`,
+    `it is the first file of ${feed}, but looks like the next file of ${other.feed}, with which it was not compared. If it is that, reject it, declare ${declaration.slice(1, -1)} in snapshot-settings.json, and put it again. If ${feed} is a feed of its own, approve it`,
   ];
 };
 

@@ -151,7 +151,7 @@ const steps: Partial<Record<RowFate, string>> = {
   notInPackage:
     'Export all classes, users and line items that other files name. A refused row is read again once a bulk file or a delta has it.',
   refusedWith:
-    'Correct the rows that these name. For titles that repeat, or have signs that the platform refuses, set "lineItemName" in snapshot-settings.json.',
+    'Correct the refused rows of these classes, users and line items. For titles that repeat, or have signs that the platform refuses, set "lineItemName" in snapshot-settings.json.',
   withoutName:
     'Fill the column of their names, or name another one under "orgUnitCode" or "user" in snapshot-settings.json.',
   namePassed:

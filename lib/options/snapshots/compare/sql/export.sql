@@ -74,7 +74,7 @@ CREATE TABLE yielding AS
     FROM claims c ANTI JOIN of_formers o ON o.key = c.key AND o.source_row = c.source_row WHERE c.key = f.key AND c.wanted_value <> f.wanted_value);
 INSERT INTO problems
   SELECT k.file, y.line, k.column_name,
-    'is not used, because its class or user is marked as deleted, and a row of the one that stays says otherwise'
+    'is not used, because its class or user is marked as deleted, and a row of the class or user that stays contradicts it'
   FROM yielding y JOIN kinds k USING (state_kind) WHERE y.line IS NOT NULL;
 INSERT INTO disputed_counts SELECT kind_name, count(*) FROM yielding WHERE line IS NOT NULL GROUP BY kind_name;
 DELETE FROM claims USING yielding y WHERE claims.key = y.key AND claims.source_row = y.source_row;

@@ -134,7 +134,7 @@ DELETE FROM item_changes;
 INSERT INTO refused_items
   WITH RECURSIVE staying AS (
     SELECT id FROM refused_items UNION SELECT t.id FROM titles t JOIN staying s ON t.owner = s.id)
-  SELECT id, 'title', 'another line item of the class keeps this title, as its row was refused. Correct that row, or give this one another title'
+  SELECT id, 'title', 'another line item of the class keeps this title, because its row was refused. Correct the refused row, or give this line item another title'
   FROM staying ANTI JOIN refused_items USING (id);
 CREATE OR REPLACE TABLE taken AS
   SELECT t.id AS taker, o.* FROM titles t JOIN objects_before o USING (object) ANTI JOIN refused_items r ON r.id = t.id;

@@ -51,7 +51,7 @@ UPDATE read_rows SET source_row = b.source_row FROM row_claims b
   WHERE starts_with(read_rows.source_row, '#') AND is_gone(read_rows.status) AND problem IS NULL AND b.kind_name = 'results'
     AND b.source_id_hash = read_rows.source_id_hash;
 UPDATE read_rows
-  SET problem = ['sourcedId', 'is not known of all accepted results. To delete this one, give lineItemSourcedId and studentSourcedId, too']
+  SET problem = ['sourcedId', 'was not given for all accepted results. To delete this one, give lineItemSourcedId and studentSourcedId, too']
   WHERE starts_with(source_row, '#') AND is_gone(status) AND problem IS NULL
     AND EXISTS (FROM accepted WHERE is_grade(state_kind) AND source_id_hash IS NULL);
 UPDATE read_rows
@@ -64,7 +64,7 @@ UPDATE read_rows
 -- In: read_rows; row_claims. Out: claims; pending_results; held_keys; problems. Beside a score that is fully graded, that one counts.
 INSERT INTO problems
   SELECT 'results.csv', NULL, 'dateLastModified',
-    'is later than when the file was put into the bucket, and counts as then' || count_text(count(*), min(line))
+    'is later than when the file was put into the bucket, and is replaced by that time' || count_text(count(*), min(line))
   FROM read_rows WHERE is_future AND wanted_value IS NOT NULL HAVING count(*) > 0;
 INSERT INTO pending_results
   SELECT coalesce(k.key, grade_key(r.org_unit_or_object, r.user_ref)), r.source_row

@@ -16,7 +16,7 @@ CREATE MACRO problem_of_status() AS ['status', 'must be active, inactive or tobe
 CREATE MACRO is_known_or_id(is_known, id) AS CASE WHEN is_known THEN true ELSE is_id(id) END;
 CREATE MACRO slip_of(id) AS lower(trimmed(id));
 CREATE MACRO problem_of_slip(column_name) AS
-  [column_name, 'differs from an id of the package by a space or by upper and lower case alone'];
+  [column_name, 'differs from an id of the package only by a space, or by upper and lower case'];
 CREATE MACRO time_of_day() AS '([T ][0-9:.]+ ?([AaPp][Mm])?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?';
 CREATE MACRO can_be_two_days(x) AS regexp_full_match(x, '[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}' || time_of_day());
 -- The day in the time zone of an instant that is elsewhere on another day, as 2026-08-31T22:00:00Z is midnight in Berlin. Many systems write
@@ -58,7 +58,7 @@ CREATE MACRO number_of(x) AS CASE
   ELSE number_in(x) END;
 CREATE MACRO problem_of_number(column_name, x) AS [column_name, CASE
   WHEN decimal_sign() <> ',' AND contains(x, ',') THEN 'has a comma. If that is a decimal comma, set "decimal": "," under "cells" in snapshot-settings.json'
-  WHEN decimal_sign() = ',' AND contains(x, '.') THEN 'must be a number such as 100 or 7,5, as "decimal" is "," in snapshot-settings.json'
+  WHEN decimal_sign() = ',' AND contains(x, '.') THEN 'must be a number such as 100 or 7,5, because "decimal" is "," in snapshot-settings.json'
   ELSE 'must be a number such as 100 or 7.5' END];
 -- A time later than the file counts as then.
 CREATE MACRO no_later(ms) AS CASE WHEN ms > dropped_ms() THEN dropped_ms() ELSE ms END;
