@@ -79,12 +79,12 @@ export const fillOfMetrics: Step = {
   claim:
     'In an alarm, METRICS() takes all metrics at once, FILL makes missing data 0, and a metric that never had data is left out',
   marked: ['An alarm watches up to ten metrics, and fires only when someone must act'],
-  does: 'Makes five alarms without actions, by the expressions of the stage’s alarms, over three metrics of its own: one has values each minute, one had a value once, one never has any.',
+  does: 'Makes five alarms without actions, by the expressions of the stage’s alarms, over three metrics of its own: one has a value each minute, one had a value once, and one never has any.',
   costs:
     'two metrics, which CloudWatch itself forgets, and five alarms for a quarter of an hour: less than $0.02',
   minutes: soundMinutes,
   expected:
-    'an alarm goes off after one value among metrics without data, and ends when no more come; one goes off when a metric that had data has none, and stays on; one of a metric that never had data, or that still has, does not go off',
+    'an alarm on several metrics goes off after one value of one of them, and ends when no more values come; an alarm on missing data goes off when its metric stops, and stays on; it does not go off if its metric never had data, or still has data',
   rights: [...rights, 'cloudwatch:PutMetricData'],
   try: async (corner) => {
     const { metric, count, alarm, look } = await alarmsOf(corner);

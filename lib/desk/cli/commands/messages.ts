@@ -17,10 +17,12 @@ export const addMessages = (program: Command, cli: Cli): void => {
     .action(action(cli, () => import('../actions/deployment.ts'), 'status'));
   const waiting = program
     .command('waiting')
-    .description('shows what waits, by cause, since when and until when; `wake` has it tried again now')
+    .description(
+      'shows waiting messages by cause, since when and until when they wait; `wake` has them tried again now',
+    )
     .addHelpText('after', examples.waiting);
   addConditions(
-    waiting.command('list', { isDefault: true }).description('lists what waits, by cause (the default)'),
+    waiting.command('list', { isDefault: true }).description('lists waiting messages by cause (the default)'),
   )
     .option('--limit <n>', 'at most n messages; default: 50, or all as JSON', wholeNumber(1, 1_000_000))
     .addHelpText('after', examples.waiting)
