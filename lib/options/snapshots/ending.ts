@@ -12,7 +12,7 @@ import { namePartsIn, type SnapshotSettings, userField } from './package/setting
 import type { AcceptedSnapshot, FeedEnding } from './state/record.ts';
 
 /**
- * The end of a feed is compared like a file without rows: what nobody else wants is removed. It depends only on what was accepted, so
+ * The end of a feed is compared like a file without rows: what no other file wants is removed. It depends only on what was accepted, so
  * it needs neither the mapping nor the names in the settings, which may be of another feed by now.
  */
 type Accepted = Pick<AcceptedSnapshot, 'columns' | 'by'>;

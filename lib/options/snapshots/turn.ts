@@ -16,8 +16,8 @@ type Own = {
 const emptyMs = 60_000;
 
 /**
- * Whether the turn of an import has come: files are imported one at a time, in the order in which they were put; what waits for a person
- * holds only its own feed. The import first writes that its file waits. An execution that is running without such an entry is of an
+ * Whether the turn of an import has come: files are imported one at a time, in the order in which they were put. An import that waits for a
+ * person holds up only its own feed. The import first writes that its file waits. An execution that is running without such an entry is of an
  * earlier version, or has only just begun.
  */
 export const isItsTurn = async (
@@ -68,7 +68,7 @@ const begin = async ({ store, executionArn, request }: Own): Promise<Unaccepted 
 
 type Found = NonNullable<Awaited<ReturnType<SnapshotStore['find']>>>;
 
-/** What lists say of a file that was put, by the settings that the bucket has now. */
+/** The entry in the lists for a file that was put, with its feed by the settings that the bucket has now. */
 export const entryOf = async (
   { droppedMs, ...object }: Found,
   { store, executionArn, request }: Pick<Own, 'store' | 'executionArn' | 'request'>,

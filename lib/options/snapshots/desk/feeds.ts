@@ -7,16 +7,16 @@ import { isOfPattern, settingsKey, snapshotSettings } from '../package/settings-
 import { acceptedFeedsPrefix, acceptedKey, droppedMsOf, feedOfAccepted } from '../state/record.ts';
 import type { Unaccepted } from '../state/unaccepted.ts';
 
-/** What files of one name are, by the last accepted one. */
+/** A feed, by its last accepted file. */
 export type Feed = {
-  /** The name of a table, or that of all zips. */
+  /** Of a table, its name; of zips, that of their folder, or one for all. */
   name: string;
   /** The last accepted snapshot. */
   id: string;
   droppedAt: string;
-  /** Enrollments that other files have no more, and that stay because this one has them. */
+  /** Enrollments that other files no longer want, and that stay because this file wants them. */
   heldBack: number;
-  /** How often it has come lately, in hours; undefined: too seldom to say. */
+  /** The usual time between its files, in hours; undefined: it has too few files. */
   usualHours?: number;
 };
 
@@ -86,11 +86,11 @@ const usualHoursOf = (ids: readonly string[]): number | undefined => {
   return Math.ceil(median / hourMs);
 };
 
-/** A feed that has not come for long, while others came, or as it did before; or one that comes once, by the settings. */
+/** A feed without a new file: for long, while files of others came; for longer than usual; or its files come once, by the settings. */
 export type QuietFeed = Feed & {
   /** The one of the settings, if it comes once. */
   pattern?: string;
-  /** It has not come for a day, and for twice as long as usual. */
+  /** No file has come for more than a day, and for more than twice as long as usual. */
   isOverdue?: true;
 };
 

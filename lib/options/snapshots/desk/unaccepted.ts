@@ -12,11 +12,11 @@ export type WaitingFile = Pick<Unaccepted, 'key' | 'feed' | 'versionId' | 'sizeB
   behind?: string;
 };
 
-/** An import that a person must see to, until a later one of the same name is accepted well. */
+/** An import that a person must deal with, until a later file of its feed is accepted with most of its rows used. */
 export type TroubledImport = Pick<Unaccepted, 'key' | 'feed' | 'versionId' | 'putAt' | 'id' | 'isEnd'> & {
   /**
    * `undecided`: nobody decided in time. `refused`: it is accepted, but most rows of a file were refused. `cut off`: it left no result.
-   * `ignored`: it is no snapshot by its name.
+   * `ignored`: its name ends in neither `.zip` nor `.csv`.
    */
   is: 'failed' | 'undecided' | 'refused' | 'cut off' | 'ignored';
   why?: string | undefined;
@@ -88,7 +88,7 @@ const isOpen = (is: Unaccepted['is']): boolean => is === 'waiting' || is === 'at
 const isTrouble = (is: string): is is TroubledImport['is'] =>
   ['failed', 'undecided', 'refused', 'cut off', 'ignored'].includes(is);
 
-/** Nothing shows that such a file was dealt with, unless it comes with another ending. */
+/** Such a file is shown for so long: nothing reports that somebody has dealt with it, unless it comes with another ending. */
 const ignoredMs = 7 * 86_400_000;
 
 /** Both files are of one feed, and their names differ at most in a number or date. A file whose name is not a snapshot's has no feed. */

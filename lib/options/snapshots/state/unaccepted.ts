@@ -12,8 +12,9 @@ import {
 } from './record.ts';
 
 /**
- * What was put and is not accepted: an object for each, named for the execution that imports it. It is written before an import waits
- * its turn, and deleted once nothing is left to say of it. So it lists what waits, what a later delta misses, and what a person must see.
+ * Files that were put and are not accepted: an object for each, named for the execution that imports it. An import writes it before it waits
+ * for its turn, and it is deleted once it is settled. So the objects list the files that wait, those whose changes a later delta lacks, and
+ * those that a person must deal with.
  */
 export const unacceptedPrefix = `${recordsPrefix}unaccepted/`;
 
@@ -50,7 +51,7 @@ export const unaccepted = z.object({
   /** Its snapshot's id, once its content is known. */
   id: z.string().optional(),
   why: z.string().optional(),
-  /** A later one of its name was accepted well: no person need see to it, though a delta may miss its changes. */
+  /** A later file of its feed was accepted with most of its rows used: nobody must deal with it, though a delta may lack its changes. */
   isFollowed: z.literal(true).optional(),
 });
 export type Unaccepted = z.output<typeof unaccepted>;
