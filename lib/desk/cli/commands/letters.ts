@@ -5,20 +5,44 @@ import { action } from '../action.ts';
 import type { Cli } from '../command-context.ts';
 import { addFilterOptions, reasonText, wholeNumber } from '../options.ts';
 
-export const addLetters = (program: Command, cli: Cli): void => {
+type AddCommand = (parent: Command, cli: Cli) => void;
+
+export const addLetters: AddCommand = (program, cli) => {
   const letters = program
     .command('letters')
     .description('the letters in the dead-letter queue')
     .addHelpText('after', examples.letters);
+  for (const add of [
+    addGroups,
+    addList,
+    addShow,
+    addReplay,
+    addVerify,
+    addEdit,
+    addDiscard,
+    addExport,
+    addImport,
+    addReindex,
+  ])
+    add(letters, cli);
+};
+
+const addGroups: AddCommand = (letters, cli) => {
   addFilterOptions(
     letters.command('groups').description('counts letters by cause, and says what to do about each'),
   )
     .addHelpText('after', examples.groups)
     .action(action(cli, () => import('../actions/letters/lists.ts'), 'groups'));
+};
+
+const addList: AddCommand = (letters, cli) => {
   addFilterOptions(letters.command('list').description('lists letters, the oldest first'))
     .option('--limit <n>', 'at most n letters; default: 50, or all as JSON', wholeNumber(1, 1_000_000))
     .addHelpText('after', examples.list)
     .action(action(cli, () => import('../actions/letters/lists.ts'), 'list'));
+};
+
+const addShow: AddCommand = (letters, cli) => {
   letters
     .command('show')
     .description('shows all details of one letter')
@@ -27,6 +51,9 @@ export const addLetters = (program: Command, cli: Cli): void => {
     .option('--reason <text>', 'why it is revealed, for the audit log', reasonText)
     .addHelpText('after', examples.show)
     .action(action(cli, () => import('../actions/letters/show.ts'), 'show'));
+};
+
+const addReplay: AddCommand = (letters, cli) => {
   const replay = letters
     .command('replay')
     .description('sends letters back to their queues: a plan, a canary of each cause, then the rest')
@@ -42,6 +69,9 @@ export const addLetters = (program: Command, cli: Cli): void => {
   addFilterOptions(addRunOptions(replay, '--canary-wait'))
     .addHelpText('after', examples.replay)
     .action(action(cli, () => import('../actions/letters/send.ts'), 'replay'));
+};
+
+const addVerify: AddCommand = (letters, cli) => {
   const verify = letters
     .command('verify')
     .description(
@@ -59,6 +89,9 @@ export const addLetters = (program: Command, cli: Cli): void => {
   addFilterOptions(verify)
     .addHelpText('after', examples.verify)
     .action(action(cli, () => import('../actions/letters/verify.ts'), 'verify'));
+};
+
+const addEdit: AddCommand = (letters, cli) => {
   const edit = letters
     .command('edit')
     .description('corrects the messages of letters and sends them; the originals are kept')
@@ -85,6 +118,9 @@ export const addLetters = (program: Command, cli: Cli): void => {
   addFilterOptions(addRunOptions(edit, '--wait'))
     .addHelpText('after', examples.edit)
     .action(action(cli, () => import('../actions/letters/send.ts'), 'edit'));
+};
+
+const addDiscard: AddCommand = (letters, cli) => {
   addFilterOptions(letters.command('discard').description('deletes letters; each is archived first'))
     .requiredOption('--reason <text>', 'why, for the audit log', reasonText)
     .option('--all', 'all letters, if no filter is given')
@@ -93,6 +129,9 @@ export const addLetters = (program: Command, cli: Cli): void => {
     .option('--yes', 'do not ask')
     .addHelpText('after', examples.discard)
     .action(action(cli, () => import('../actions/letters/archive.ts'), 'discard'));
+};
+
+const addExport: AddCommand = (letters, cli) => {
   addFilterOptions(
     letters
       .command('export')
@@ -103,6 +142,9 @@ export const addLetters = (program: Command, cli: Cli): void => {
     .option('--limit <n>', 'at most n letters', wholeNumber(1, 100_000))
     .addHelpText('after', examples.export)
     .action(action(cli, () => import('../actions/letters/archive.ts'), 'exportAll'));
+};
+
+const addImport: AddCommand = (letters, cli) => {
   letters
     .command('import')
     .description('puts letters from a file of `export` or `discard` back into the dead-letter queue')
@@ -115,6 +157,9 @@ export const addLetters = (program: Command, cli: Cli): void => {
     .option('--yes', 'do not ask')
     .addHelpText('after', examples.import)
     .action(action(cli, () => import('../actions/letters/archive.ts'), 'importAll'));
+};
+
+const addReindex: AddCommand = (letters, cli) => {
   letters
     .command('reindex')
     .description(

@@ -5,7 +5,23 @@ import { action } from '../action.ts';
 import type { Cli } from '../command-context.ts';
 import { kinds, reasonText, wholeNumber } from '../options.ts';
 
-export const addMessages = (program: Command, cli: Cli): void => {
+type AddCommand = (parent: Command, cli: Cli) => void;
+
+export const addMessages: AddCommand = (program, cli) => {
+  for (const add of [
+    addStatus,
+    addWaiting,
+    addTrace,
+    addLog,
+    addPause,
+    addResume,
+    addPublish,
+    addCheckMessage,
+  ])
+    add(program, cli);
+};
+
+const addStatus: AddCommand = (program, cli) => {
   program
     .command('status')
     .description('shows queues, what waits and why, letters by kind, and whether the credential works')
@@ -15,6 +31,9 @@ export const addMessages = (program: Command, cli: Cli): void => {
     )
     .addHelpText('after', examples.status)
     .action(action(cli, () => import('../actions/deployment.ts'), 'status'));
+};
+
+const addWaiting: AddCommand = (program, cli) => {
   const waiting = program
     .command('waiting')
     .description(
@@ -36,6 +55,9 @@ export const addMessages = (program: Command, cli: Cli): void => {
     .option('--yes', 'do not ask')
     .addHelpText('after', examples.wake)
     .action(action(cli, () => import('../actions/waiting.ts'), 'wake'));
+};
+
+const addTrace: AddCommand = (program, cli) => {
   program
     .command('trace')
     .description(
@@ -55,6 +77,9 @@ export const addMessages = (program: Command, cli: Cli): void => {
     .option('--since <time>', 'how far back logs are read, as in 2026-01-31T09:30Z, 90m, 36h, 3d')
     .addHelpText('after', examples.trace)
     .action(action(cli, () => import('../actions/trace.ts'), 'trace'));
+};
+
+const addLog: AddCommand = (program, cli) => {
   program
     .command('log')
     .description('lists what people did to the stage: who, to what, why, and with which result')
@@ -62,6 +87,9 @@ export const addMessages = (program: Command, cli: Cli): void => {
     .option('--limit <n>', 'at most n commands; default: 50, or all as JSON', wholeNumber(1, 100_000))
     .addHelpText('after', examples.log)
     .action(action(cli, () => import('../actions/log.ts'), 'log'));
+};
+
+const addPause: AddCommand = (program, cli) => {
   program
     .command('pause')
     .description('stops the deliveries to functions; their messages stay on their queues')
@@ -69,6 +97,9 @@ export const addMessages = (program: Command, cli: Cli): void => {
     .requiredOption('--reason <text>', 'why, for the audit log and `status`', reasonText)
     .addHelpText('after', examples.pause)
     .action(action(cli, () => import('../actions/deployment.ts'), 'pause'));
+};
+
+const addResume: AddCommand = (program, cli) => {
   program
     .command('resume')
     .description('starts the deliveries to functions that were paused')
@@ -76,6 +107,9 @@ export const addMessages = (program: Command, cli: Cli): void => {
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .addHelpText('after', examples.resume)
     .action(action(cli, () => import('../actions/deployment.ts'), 'resume'));
+};
+
+const addPublish: AddCommand = (program, cli) => {
   program
     .command('publish')
     .description('sends the messages of a file to their queues, if all of them are valid')
@@ -96,6 +130,9 @@ export const addMessages = (program: Command, cli: Cli): void => {
     )
     .addHelpText('after', examples.publish)
     .action(action(cli, () => import('../actions/publish.ts'), 'publish'));
+};
+
+const addCheckMessage: AddCommand = (program, cli) => {
   program
     .command('check-message')
     .description('checks messages as their functions would, and sends nothing')

@@ -3,16 +3,25 @@ import { action } from '../../../desk/cli/action.ts';
 import type { Cli } from '../../../desk/cli/command-context.ts';
 import { reasonText, wholeNumber } from '../../../desk/cli/options.ts';
 
-export const addCommands = (program: Command, cli: Cli): void => {
+type AddCommand = (parent: Command, cli: Cli) => void;
+
+export const addCommands: AddCommand = (program, cli) => {
   const snapshots = program
     .command('snapshots')
     .description('shows the SIS’ exports that were put into the bucket, and what each changes')
     .addHelpText('after', examples);
+  for (const add of [addList, addShow, addDiff, addPut, addApprove, addReject, addEnd]) add(snapshots, cli);
+};
+
+const addList: AddCommand = (snapshots, cli) => {
   snapshots
     .command('list')
     .description('lists snapshots, the newest first, with their state and what they change')
     .option('--limit <n>', 'show at most n', wholeNumber(1, 1_000), 20)
     .action(action(cli, () => import('./actions.ts'), 'list'));
+};
+
+const addShow: AddCommand = (snapshots, cli) => {
   snapshots
     .command('show')
     .description(
@@ -20,6 +29,9 @@ export const addCommands = (program: Command, cli: Cli): void => {
     )
     .argument('<id>', 'id of the snapshot, or its beginning')
     .action(action(cli, () => import('./actions.ts'), 'show'));
+};
+
+const addDiff: AddCommand = (snapshots, cli) => {
   snapshots
     .command('diff')
     .description(
@@ -45,6 +57,9 @@ export const addCommands = (program: Command, cli: Cli): void => {
       ]),
     )
     .action(action(cli, () => import('./diff-action.ts'), 'diff'));
+};
+
+const addPut: AddCommand = (snapshots, cli) => {
   snapshots
     .command('put')
     .description(
@@ -62,6 +77,9 @@ export const addCommands = (program: Command, cli: Cli): void => {
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--yes', 'do not ask')
     .action(action(cli, () => import('./put-action.ts'), 'put'));
+};
+
+const addApprove: AddCommand = (snapshots, cli) => {
   snapshots
     .command('approve')
     .description('approves a snapshot that waits: all of its changes are sent')
@@ -69,6 +87,9 @@ export const addCommands = (program: Command, cli: Cli): void => {
     .option('--reason <text>', 'why, for the audit log', reasonText)
     .option('--yes', 'do not ask')
     .action(action(cli, () => import('./actions.ts'), 'approve'));
+};
+
+const addReject: AddCommand = (snapshots, cli) => {
   snapshots
     .command('reject')
     .description('rejects a snapshot that waits: none of its changes are sent')
@@ -76,6 +97,9 @@ export const addCommands = (program: Command, cli: Cli): void => {
     .requiredOption('--reason <text>', 'why, for the audit log and for later readers', reasonText)
     .option('--yes', 'do not ask')
     .action(action(cli, () => import('./actions.ts'), 'reject'));
+};
+
+const addEnd: AddCommand = (snapshots, cli) => {
   snapshots
     .command('end')
     .description('ends files that come no more: what only they want is shown, and removed from the platform')
