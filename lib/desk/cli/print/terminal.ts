@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline/promises';
+import { createInterface, type Interface } from 'node:readline/promises';
 import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
 import { plain } from '../../../runtime/privacy/printable.ts';
@@ -72,6 +72,7 @@ export const asTyped = (text: string, { command }: Pick<Terminal, 'command'>): s
 
 /** The exit statuses of shells: 128 plus the number of the signal. */
 const exitStatuses = { SIGINT: 130, SIGTERM: 143 } as const;
+type SignalName = keyof typeof exitStatuses;
 
 /** Removes all control sequences from the output, except line breaks and its own colours. */
 export const guarded = (terminal: Terminal): Terminal => {
@@ -105,88 +106,127 @@ const guardedText = (text: string, colours: ReadonlySet<string> = new Set()): st
 
 export const terminalOf = (process: NodeJS.Process): Terminal => {
   const { stdin, stdout, stderr, env } = process;
-  const interrupted = new AbortController();
-  let interruptedMs = 0;
-  const onSignal = (name: keyof typeof exitStatuses): void => {
-    // npm forwards a Ctrl-C that the terminal has also sent to this process: the two count as one.
-    if (interrupted.signal.aborted && Date.now() - interruptedMs > 500) process.exit(exitStatuses[name]);
-    if (interrupted.signal.aborted) return;
-    interruptedMs = Date.now();
-    stderr.write('\nStopping after the requests in progress. Press Ctrl-C again to stop immediately.\n');
-    interrupted.abort(exitStatuses[name]);
-  };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  // A reader such as `head` closes the pipe. An exit at this point would hide leased letters from others until their lease ends, and stop a
-  // replay in the middle.
-  for (const stream of [stdout, stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (interrupted.signal.aborted) return;
-      if (error.code !== 'EPIPE') {
-        stderr.write(`The output cannot be written (${error.code}), so the command stops.\n`);
-        process.exitCode = 1;
-      }
-      interrupted.abort();
-    });
-  const isLive = stderr.isTTY === true;
-  let isMidLine = false;
-  const endLine = (): void => {
-    if (isMidLine) stderr.write(clearLine);
-    isMidLine = false;
-  };
+  const interrupts = new Interrupts(process);
+  const lines = new StatusLine(stderr);
+  const isInteractive = stdin.isTTY === true;
   return {
     out: (text) => {
-      endLine();
+      lines.end();
       stdout.write(text);
     },
     write: async (text) => {
-      if (!stdout.write(text)) await once(stdout, 'drain', { signal: interrupted.signal });
+      if (!stdout.write(text)) await once(stdout, 'drain', { signal: interrupts.signal });
     },
     stdin,
     err: (text) => {
-      endLine();
+      lines.end();
       stderr.write(text);
     },
-    isLive,
-    line: (text) => {
-      endLine();
-      stderr.write(text);
-      isMidLine = text !== '';
-    },
+    isLive: stderr.isTTY === true,
+    line: (text) => lines.show(text),
     // Colours only on a terminal, and not with NO_COLOR.
     style: (format, text) => styleText(format, text, { stream: stdout }),
     width: stdout.isTTY ? Math.min(Math.max(stdout.columns ?? 100, 60), 140) : Number.POSITIVE_INFINITY,
     ask: async (question) => {
-      if (!stdin.isTTY) return undefined;
-      endLine();
-      const lines = createInterface({ input: stdin, output: stderr });
-      lines.on('SIGINT', () => onSignal('SIGINT'));
-      // Ctrl-D ends the input; without this, the question would wait for ever.
-      const closed = once(lines, 'close').then(() => '');
-      try {
-        return await Promise.race([lines.question(question, { signal: interrupted.signal }), closed]);
-      } catch {
-        return '';
-      } finally {
-        lines.close();
-      }
+      if (!isInteractive) return undefined;
+      lines.end();
+      return ask(question, process, interrupts);
     },
     onEnter: (act) => {
-      if (!stdin.isTTY) return undefined;
-      const lines = createInterface({ input: stdin, output: stderr });
-      lines.on('SIGINT', () => onSignal('SIGINT')).on('line', act);
-      return { [Symbol.dispose]: () => lines.close() };
+      if (!isInteractive) return undefined;
+      const input = linesOf(process, interrupts).on('line', act);
+      return { [Symbol.dispose]: () => input.close() };
     },
-    edit: stdin.isTTY
+    edit: isInteractive
       ? async (text) => {
-          endLine();
+          lines.end();
           const { namedEditor } = await import('../../../stage/target.ts');
           return edit(text, namedEditor() ?? usualEditor);
         }
       : undefined,
-    signal: interrupted.signal,
+    signal: interrupts.signal,
     // A user of npx has the program in this project only: a shell does not find it by name.
     command: (words) => `${env.npm_command === 'exec' ? 'npx ' : ''}sis-relay ${words}`,
   };
+};
+
+/** What stops a command: Ctrl-C, the end of the process that waits for it, and an output that nobody reads any more. */
+class Interrupts {
+  readonly #process: NodeJS.Process;
+  readonly #controller = new AbortController();
+  #interruptedMs = 0;
+
+  constructor(process: NodeJS.Process) {
+    this.#process = process;
+    const onSignal = (name: SignalName): void => this.interrupt(name);
+    process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+    // A reader such as `head` closes the pipe. An exit at this point would hide leased letters from others until their lease ends, and stop a
+    // replay in the middle.
+    for (const stream of [process.stdout, process.stderr])
+      stream.on('error', (error: NodeJS.ErrnoException) => this.#outputFailed(error));
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  interrupt(name: SignalName): void {
+    const process = this.#process;
+    // npm forwards a Ctrl-C that the terminal has also sent to this process: the two count as one.
+    if (this.signal.aborted && Date.now() - this.#interruptedMs > 500) process.exit(exitStatuses[name]);
+    if (this.signal.aborted) return;
+    this.#interruptedMs = Date.now();
+    process.stderr.write(
+      '\nStopping after the requests in progress. Press Ctrl-C again to stop immediately.\n',
+    );
+    this.#controller.abort(exitStatuses[name]);
+  }
+
+  #outputFailed({ code }: NodeJS.ErrnoException): void {
+    if (this.signal.aborted) return;
+    if (code !== 'EPIPE') {
+      this.#process.stderr.write(`The output cannot be written (${code}), so the command stops.\n`);
+      this.#process.exitCode = 1;
+    }
+    this.#controller.abort();
+  }
+}
+
+/** A line that whatever comes next overwrites. */
+class StatusLine {
+  readonly #stream: NodeJS.WriteStream;
+  #isShown = false;
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+  }
+
+  show(text: string): void {
+    this.end();
+    this.#stream.write(text);
+    this.#isShown = text !== '';
+  }
+
+  end(): void {
+    if (this.#isShown) this.#stream.write(clearLine);
+    this.#isShown = false;
+  }
+}
+
+const linesOf = ({ stdin, stderr }: NodeJS.Process, interrupts: Interrupts): Interface =>
+  createInterface({ input: stdin, output: stderr }).on('SIGINT', () => interrupts.interrupt('SIGINT'));
+
+const ask = async (question: string, process: NodeJS.Process, interrupts: Interrupts): Promise<string> => {
+  const lines = linesOf(process, interrupts);
+  // Ctrl-D ends the input; without this, the question would wait for ever.
+  const closed = once(lines, 'close').then(() => '');
+  try {
+    return await Promise.race([lines.question(question, { signal: interrupts.signal }), closed]);
+  } catch {
+    return '';
+  } finally {
+    lines.close();
+  }
 };
 
 const usualEditor = process.platform === 'win32' ? 'notepad' : 'vi';
