@@ -230,14 +230,15 @@ const compare = async (path: string, given: Comparing): Promise<Examined> => {
   // A second thread costs more than it saves if there is little to do.
   const threads = (await stat(path)).size < 4_000_000 ? 1 : 2;
   const progress = createProgress(services.onProgress, usualStatements);
-  using opened = await openSqlEngine({
+  using db = await openSqlEngine({
     folder,
     threads,
     memoryMb,
     totalMs: services.limits.compareMs ?? compareMs,
+    onRun: progress.onRun,
   });
   try {
-    return await compareWith(progress.watched(opened), path, { ...given, progress });
+    return await compareWith(db, path, { ...given, progress });
   } catch (error) {
     // Another attempt would take as long.
     if (!(error instanceof SetEngineTooSlow)) throw error;

@@ -1,13 +1,11 @@
-import type { SqlEngine } from '../../runtime/files/tables/engine.ts';
-
 /** Called with the progress, from 0 to 1. */
 export type OnProgress = (share: number) => void;
 
 export type Progress = {
   /** Call this with the bytes read since the last call, and the number of all bytes to read. */
   onRead(bytes: number, of: number): void;
-  /** Returns the same engine, and counts the statements that it runs. */
-  watched(db: SqlEngine): SqlEngine;
+  /** Call this after each statement. */
+  onRun(): void;
 };
 
 /** Half of the work is reading, by bytes; the other half is statements, of which this is the approximate number. */
@@ -20,13 +18,9 @@ export const createProgress = (onProgress: OnProgress | undefined, statements: n
       all = Math.max(1, of);
       report();
     },
-    watched: (db) => ({
-      ...db,
-      run: async (...given) => {
-        await db.run(...given);
-        ran += 1;
-        report();
-      },
-    }),
+    onRun: () => {
+      ran += 1;
+      report();
+    },
   };
 };

@@ -117,7 +117,8 @@ const look = async (file: string, { folder, signal, onProgress }: Looking) => {
   const present = lookedFiles.filter((name) => given.modes[name] !== 'absent');
   const bytes = present.reduce((sum, name) => sum + given.sizeOf(`${name}.csv`), 0);
   // A second thread costs more than it saves if there is little to do.
-  const db = progress.watched(await openSqlEngine({ folder, threads: bytes < 40_000_000 ? 1 : 2 }));
+  const threads = bytes < 40_000_000 ? 1 : 2;
+  const db = await openSqlEngine({ folder, threads, onRun: progress.onRun });
   try {
     if (bytes > maxBytes)
       throw new RefusedError(

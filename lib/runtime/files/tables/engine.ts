@@ -1,6 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type {
+  DuckDBConnection,
+  DuckDBDataChunk,
+  DuckDBInstance,
+  DuckDBMaterializedResult,
+} from '@duckdb/node-api';
 import { inFolder } from '../folder.ts';
 
 /** A cell of a result: statements give text and numbers, and cast all else. */
@@ -36,6 +41,8 @@ export type SqlEngineOptions = {
   timeoutMs?: number;
   /** All statements together take no longer, counted from the opening. */
   totalMs?: number | undefined;
+  /** Called after each statement that `run` has run. */
+  onRun?(): void;
 };
 
 /** Its message is for people. */
@@ -59,14 +66,26 @@ export const quotedText = (text: string): string => `'${text.replaceAll("'", "''
  * Opens DuckDB in memory. It opens no file outside of the folder, no network and no extension, and its settings cannot be changed
  * afterwards, whatever a statement says. It is loaded when it is first needed.
  */
-export const openSqlEngine = async ({
+export const openSqlEngine = async (options: SqlEngineOptions): Promise<SqlEngine> => {
+  const instance = await openInstance(options);
+  const connection = await instance.connect();
+  const engine = new DuckDbEngine({ instance, connection, options });
+  try {
+    await connection.run(`SET allowed_directories = [${quotedText(`${options.folder}/`)}];
+      SET enable_external_access = false; SET lock_configuration = true`);
+  } catch (error) {
+    engine.close();
+    throw error;
+  }
+  return engine;
+};
+
+const openInstance = async ({
   folder,
   memoryMb = 384,
   threads = 2,
   spillMb = 6_000,
-  timeoutMs = 600_000,
-  totalMs = Number.POSITIVE_INFINITY,
-}: SqlEngineOptions): Promise<SqlEngine> => {
+}: SqlEngineOptions): Promise<DuckDBInstance> => {
   // Otherwise the engine's allocator keeps freed memory for ten seconds, beside new memory: up to 200 MB in a large comparison.
   // biome-ignore lint/style/noProcessEnv: the allocator reads its settings from nowhere else.
   process.env.DUCKDB_JE_MALLOC_CONF ??= 'dirty_decay_ms:50,muzzy_decay_ms:0';
@@ -74,7 +93,7 @@ export const openSqlEngine = async ({
   const { DuckDBInstance } = (await import('@duckdb/node-api')).default;
   const spill = join(folder, 'spill');
   mkdirSync(spill, { recursive: true });
-  const instance = await DuckDBInstance.create(':memory:', {
+  return DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryMb}MB`,
     threads: String(threads),
     temp_directory: spill,
@@ -85,94 +104,132 @@ export const openSqlEngine = async ({
     allow_unsigned_extensions: 'false',
     preserve_insertion_order: 'false',
   });
-  const connection = await instance.connect();
-  // Each statement whose rows are read has its own connection, so that others can run at the same time.
-  const readers: DuckDBConnection[] = [];
-  const close = (): void => {
-    for (const each of [connection, ...readers]) each.closeSync();
-    instance.closeSync();
-  };
-  try {
-    await connection.run(`SET allowed_directories = [${quotedText(`${folder}/`)}];
-      SET enable_external_access = false; SET lock_configuration = true`);
-  } catch (error) {
-    close();
-    throw error;
+};
+
+type Opened = { instance: DuckDBInstance; connection: DuckDBConnection; options: SqlEngineOptions };
+
+class DuckDbEngine implements SqlEngine {
+  readonly #instance: DuckDBInstance;
+  readonly #connection: DuckDBConnection;
+  readonly #limits: TimeLimits;
+  readonly #onRun: SqlEngineOptions['onRun'];
+  /** Each statement whose rows are read has its own connection, so that others can run at the same time. */
+  readonly #readers: DuckDBConnection[] = [];
+
+  constructor({ instance, connection, options }: Opened) {
+    this.#instance = instance;
+    this.#connection = connection;
+    this.#limits = new TimeLimits(options);
+    this.#onRun = options.onRun;
   }
-  const endsMs = performance.now() + totalMs;
-  // A timer may fire a little early, so the clock cannot tell afterwards that the time is over.
-  let isOver = false;
-  const timely = async <Result>(work: () => Promise<Result>, on = connection): Promise<Result> => {
-    const leftMs = endsMs - performance.now();
-    if (isOver || leftMs <= 0) throw new SetEngineTooSlow(totalMs);
-    const interrupt = (): void => {
-      if (leftMs <= timeoutMs) isOver = true;
-      on.interrupt();
-    };
-    const timer = setTimeout(interrupt, Math.min(timeoutMs, leftMs));
-    try {
-      return await work();
-    } catch (error) {
-      throw isOver ? new SetEngineTooSlow(totalMs, { cause: error }) : withoutValue(error);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
-  const rows = async function* <Row extends readonly SetValue[]>(
+
+  async run(statement: string, values?: readonly SetValue[]): Promise<void> {
+    await this.#ask(statement, values);
+    this.#onRun?.();
+  }
+
+  async all<Row extends readonly SetValue[]>(
+    statement: string,
+    values?: readonly SetValue[],
+  ): Promise<Row[]> {
+    const result = await this.#ask(statement, values);
+    return (await result.fetchAllChunks()).flatMap((chunk) => rowsIn<Row>(chunk));
+  }
+
+  async row<Row extends readonly SetValue[]>(
+    statement: string,
+    values?: readonly SetValue[],
+  ): Promise<Row | undefined> {
+    return (await this.all<Row>(statement, values))[0];
+  }
+
+  async *rows<Row extends readonly SetValue[]>(
     statement: string,
     values: readonly SetValue[] = [],
   ): AsyncGenerator<Row[], void, undefined> {
-    const reader = readers.pop() ?? (await instance.connect());
+    const reader = this.#readers.pop() ?? (await this.#instance.connect());
+    const limits = this.#limits;
     let isRead = false;
     try {
       // A statement that fails while its rows are read looks like their end (node-api 1.5.5). Only its transaction reports the failure.
       await reader.run('BEGIN');
-      const result = await timely(() => reader.stream(statement, [...values]), reader);
+      const result = await limits.apply(reader, () => reader.stream(statement, [...values]));
       for (;;) {
-        const chunk = await timely(() => result.fetchChunk(), reader);
+        const chunk = await limits.apply(reader, () => result.fetchChunk());
         const isEnd = chunk === null || chunk.rowCount === 0;
         if (chunk === null || isEnd) {
-          await timely(() => reader.run('SELECT 1; ROLLBACK'), reader).catch(brokenOff);
+          await limits.apply(reader, () => reader.run('SELECT 1; ROLLBACK')).catch(brokenOff);
           isRead = true;
           return;
         }
-        yield chunk.convertRows(plainValue) as unknown as Row[];
+        yield rowsIn<Row>(chunk);
       }
     } finally {
-      if (isRead) readers.push(reader);
+      if (isRead) this.#readers.push(reader);
       else reader.closeSync();
     }
-  };
-  const all = async <Row extends readonly SetValue[]>(
-    statement: string,
-    values?: readonly SetValue[],
-  ): Promise<Row[]> => {
-    const result = await timely(() => connection.run(statement, values && [...values]));
-    const chunks = await result.fetchAllChunks();
-    return chunks.flatMap((chunk) => chunk.convertRows(plainValue) as unknown as Row[]);
-  };
-  return {
-    all,
-    row: async <Row extends readonly SetValue[]>(statement: string, values?: readonly SetValue[]) =>
-      (await all<Row>(statement, values))[0],
-    rows,
-    run: async (statement, values) => {
-      await timely(() => connection.run(statement, values && [...values]));
-    },
-    add: async (table, added) => {
-      const appender = await connection.createAppender(table);
-      for (const row of added) {
-        for (const text of row)
-          if (text === null) appender.appendNull();
-          else appender.appendVarchar(text);
-        appender.endRow();
-      }
-      appender.closeSync();
-    },
-    close,
-    [Symbol.dispose]: close,
-  };
-};
+  }
+
+  async add(table: string, rows: readonly (readonly (string | null)[])[]): Promise<void> {
+    const appender = await this.#connection.createAppender(table);
+    for (const row of rows) {
+      for (const text of row)
+        if (text === null) appender.appendNull();
+        else appender.appendVarchar(text);
+      appender.endRow();
+    }
+    appender.closeSync();
+  }
+
+  close(): void {
+    for (const each of [this.#connection, ...this.#readers]) each.closeSync();
+    this.#instance.closeSync();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #ask(statement: string, values?: readonly SetValue[]): Promise<DuckDBMaterializedResult> {
+    const connection = this.#connection;
+    return this.#limits.apply(connection, () => connection.run(statement, values && [...values]));
+  }
+}
+
+/** Interrupts a statement that takes too long, by itself or together with those before it. */
+class TimeLimits {
+  readonly #timeoutMs: number;
+  readonly #totalMs: number;
+  readonly #endsMs: number;
+  /** A timer may fire a little early, so the clock cannot tell afterwards that the time is over. */
+  #isOver = false;
+
+  constructor({ timeoutMs = 600_000, totalMs = Number.POSITIVE_INFINITY }: SqlEngineOptions) {
+    this.#timeoutMs = timeoutMs;
+    this.#totalMs = totalMs;
+    this.#endsMs = performance.now() + totalMs;
+  }
+
+  async apply<Result>(connection: DuckDBConnection, work: () => Promise<Result>): Promise<Result> {
+    const leftMs = this.#endsMs - performance.now();
+    if (this.#isOver || leftMs <= 0) throw new SetEngineTooSlow(this.#totalMs);
+    const interrupt = (): void => {
+      if (leftMs <= this.#timeoutMs) this.#isOver = true;
+      connection.interrupt();
+    };
+    const timer = setTimeout(interrupt, Math.min(this.#timeoutMs, leftMs));
+    try {
+      return await work();
+    } catch (error) {
+      throw this.#isOver ? new SetEngineTooSlow(this.#totalMs, { cause: error }) : withoutValue(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+const rowsIn = <Row extends readonly SetValue[]>(chunk: DuckDBDataChunk): Row[] =>
+  chunk.convertRows(plainValue) as unknown as Row[];
 
 /** Works with an engine of one thread in a folder of its own: Lambda gives a function of little memory no more than one processor. */
 export const withSqlEngine = <Result>(
