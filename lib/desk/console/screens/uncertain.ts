@@ -9,6 +9,7 @@ import { type Form, href, table, text, type View } from '../../views/view.ts';
 import {
   addScreen,
   addVerb,
+  type Context,
   type Desk,
   filterFrom,
   formOf,
@@ -30,91 +31,96 @@ import { beginReplay } from './replay.ts';
 const perPage = 15;
 
 export const addUncertain = (desk: Desk): void => {
-  const { target, runs, lists } = desk;
-  const undecidedAmong = async (query: URLSearchParams) => {
-    const { filter, given } = filterFrom(query);
-    const { value } = await lists.letters.get();
-    const letters = value.matching(filter).filter(({ kind }) => needsDecision(kind));
-    return { letters, groups: value.groupsOf(letters).groups, given };
-  };
-  addScreen(desk, ['/uncertain', 'Uncertain'], async (query) => {
-    const { letters, groups, given } = await undecidedAmong(query);
-    if (letters.length === 0) return [{ tone: 'good', text: 'There is nothing to decide.' }];
-    const paged = pageOf(letters, query.get('page'), perPage);
-    const ids = letters.map(({ message }) => message);
-    const uncertain = letters.filter(({ kind }) => kind === 'uncertain').length;
-    const outdated = letters.length - uncertain;
-    const look: View = [
-      text(`${countOf(letters.length, 'letter needs', 'letters need')} the decision of a person.`),
-      ...(uncertain === 0 ? [] : lookView(uncertain, given)),
-      outdated > 0 && {
-        tone: 'todo',
-        text: `After ${countOf(outdated, 'outdated letter')}, something newer may have been done. Reveal what each sets beside what the platform shows, then send or discard them below.`,
-      },
-      groupTable('What needs a decision', groups),
-    ];
-    const rows = table(
-      'Letters that need a decision',
-      paged.shown,
-      {
-        Tick: ({ message }) => ({ tick: message }),
-        Letter: ({ message }) => letterLink(message),
-        Age: ({ atMs }) => ({ sinceMs: atMs }),
-        ...origin,
-        ...about,
-      },
-      { minor: ['Age', 'Function'] },
-    );
-    const turning = pager(paged, (page) => href('/uncertain', { ...given, page }));
-    const kinds = hiddenFields({
-      ...given,
-      kind: given.kind ?? undecidedKinds,
-      shown: String(letters.length),
-    });
-    const decide = desk.readOnly
-      ? htmlOf(desk, [rows])
-      : html`<form method="post" action="/decide" data-selection>${kinds}${offered(desk, '/decide', decisions({ uncertain, outdated }))}
+  addScreen(desk, ['/uncertain', 'Uncertain'], (query) => uncertainScreen(desk, query));
+  addVerb(desk, '/uncertain', (form) => beginLookUp(desk, form));
+  desk.app.post('/uncertain/reveal', (context) => reveal(desk, context));
+  addVerb(desk, '/decide', (form) => beginDecision(desk, form));
+};
+
+const undecidedAmong = async (desk: Desk, query: URLSearchParams) => {
+  const { filter, given } = filterFrom(query);
+  const { value } = await desk.lists.letters.get();
+  const letters = value.matching(filter).filter(({ kind }) => needsDecision(kind));
+  return { letters, groups: value.groupsOf(letters).groups, given };
+};
+
+const uncertainScreen = async (desk: Desk, query: URLSearchParams): Promise<Html | View> => {
+  const { letters, groups, given } = await undecidedAmong(desk, query);
+  if (letters.length === 0) return [{ tone: 'good', text: 'There is nothing to decide.' }];
+  const paged = pageOf(letters, query.get('page'), perPage);
+  const ids = letters.map(({ message }) => message);
+  const uncertain = letters.filter(({ kind }) => kind === 'uncertain').length;
+  const outdated = letters.length - uncertain;
+  const look: View = [
+    text(`${countOf(letters.length, 'letter needs', 'letters need')} the decision of a person.`),
+    ...(uncertain === 0 ? [] : lookView(uncertain, given)),
+    outdated > 0 && {
+      tone: 'todo',
+      text: `After ${countOf(outdated, 'outdated letter')}, something newer may have been done. Reveal what each sets beside what the platform shows, then send or discard them below.`,
+    },
+    groupTable('What needs a decision', groups),
+  ];
+  const rows = table(
+    'Letters that need a decision',
+    paged.shown,
+    {
+      Tick: ({ message }) => ({ tick: message }),
+      Letter: ({ message }) => letterLink(message),
+      Age: ({ atMs }) => ({ sinceMs: atMs }),
+      ...origin,
+      ...about,
+    },
+    { minor: ['Age', 'Function'] },
+  );
+  const turning = pager(paged, (page) => href('/uncertain', { ...given, page }));
+  const kinds = hiddenFields({
+    ...given,
+    kind: given.kind ?? undecidedKinds,
+    shown: String(letters.length),
+  });
+  const decide = desk.readOnly
+    ? htmlOf(desk, [rows])
+    : html`<form method="post" action="/decide" data-selection>${kinds}${offered(desk, '/decide', decisions({ uncertain, outdated }))}
 ${htmlOf(desk, [rows])}</form>`;
-    return html`${htmlOf(desk, look)}${decide}${htmlOf(desk, [...turning, revealForm(ids)])}`;
-  });
+  return html`${htmlOf(desk, look)}${decide}${htmlOf(desk, [...turning, revealForm(ids)])}`;
+};
 
-  addVerb(desk, '/uncertain', async (form) => {
-    const { letters, given } = await undecidedAmong(form);
-    // For outdated letters, no look-up shows whether something newer was done.
-    const id = letters.filter(({ kind }) => kind === 'uncertain').map(({ message }) => message);
-    if (id.length === 0) throw new UsageError('None of these letters can be looked up.');
-    const may = desk.readOnly ? { discardFound: false, replayAbsent: false } : {};
-    const options = { name: desk.name, filter: { id }, ...may };
-    return runs.begin(
-      'Look for what is uncertain',
-      async (at) => void (await verify(at, options)),
-      runOn('/uncertain', given),
-    );
-  });
+const beginLookUp = async (desk: Desk, form: URLSearchParams) => {
+  const { letters, given } = await undecidedAmong(desk, form);
+  // For outdated letters, no look-up shows whether something newer was done.
+  const id = letters.filter(({ kind }) => kind === 'uncertain').map(({ message }) => message);
+  if (id.length === 0) throw new UsageError('None of these letters can be looked up.');
+  const may = desk.readOnly ? { discardFound: false, replayAbsent: false } : {};
+  const options = { name: desk.name, filter: { id }, ...may };
+  return desk.runs.begin(
+    'Look for what is uncertain',
+    async (at) => void (await verify(at, options)),
+    runOn('/uncertain', given),
+  );
+};
 
-  desk.app.post('/uncertain/reveal', async (context) => {
-    const form = await formOf(context);
-    const reason = reasonIn(form);
-    const { letters } = await undecidedAmong(form);
-    const ids = letters.slice(0, maxRevealed).map(({ message }) => message);
-    const { signal } = context.req.raw;
-    const revealed = await revealAndCompare(target, { ids, reason, audit: desk.audit, signal });
-    const filter = { kind: [...undecidedKinds] };
-    const content = revealedView(revealed, { reason, more: Number(form.get('more') ?? 0), filter });
-    return render(desk, context, { title: 'Uncertain, revealed', content });
-  });
+const reveal = async (desk: Desk, context: Context) => {
+  const form = await formOf(context);
+  const reason = reasonIn(form);
+  const { letters } = await undecidedAmong(desk, form);
+  const ids = letters.slice(0, maxRevealed).map(({ message }) => message);
+  const { signal } = context.req.raw;
+  const revealed = await revealAndCompare(desk.target, { ids, reason, audit: desk.audit, signal });
+  const filter = { kind: [...undecidedKinds] };
+  const content = revealedView(revealed, { reason, more: Number(form.get('more') ?? 0), filter });
+  return render(desk, context, { title: 'Uncertain, revealed', content });
+};
 
-  // A person has seen these letters and chosen: a replay asks only if its plan sends others.
-  addVerb(desk, '/decide', (form) => {
-    const reason = reasonIn(form);
-    const chosen = form.get('of') === 'matching' ? form : idsOnly(form);
-    const count = chosen.getAll('id').length;
-    if (count === 0 && form.get('of') !== 'matching')
-      throw new UsageError('No letter is ticked. Tick some, or choose all of them.');
-    if (form.get('decision') === 'discard') return beginDiscard(desk, chosen, count === 1 ? 1 : undefined);
-    const agreed = chosen === form ? shownIn(form) : count;
-    return beginReplay(desk, chosen, { includeUncertain: true, reason, agreed });
-  });
+/** A person has seen these letters and chosen: a replay asks only if its plan sends others. */
+const beginDecision = (desk: Desk, form: URLSearchParams) => {
+  const reason = reasonIn(form);
+  const chosen = form.get('of') === 'matching' ? form : idsOnly(form);
+  const count = chosen.getAll('id').length;
+  if (count === 0 && form.get('of') !== 'matching')
+    throw new UsageError('No letter is ticked. Tick some, or choose all of them.');
+  if (form.get('decision') === 'discard') return beginDiscard(desk, chosen, count === 1 ? 1 : undefined);
+  const agreed = chosen === form ? shownIn(form) : count;
+  return beginReplay(desk, chosen, { includeUncertain: true, reason, agreed });
 };
 
 /** The letters that were ticked, or that a row's own form names, and of these kinds alone. */
