@@ -7,11 +7,12 @@ import { reindexLetters } from '../../messages/letters/reindex.ts';
 import { reindexedView } from '../../views/changes.ts';
 import { countOf, numberOf } from '../../views/format.ts';
 import { groupsView, letterColumns, subjectOf } from '../../views/letters.ts';
-import { href, table } from '../../views/view.ts';
+import { type Block, href, table, type View } from '../../views/view.ts';
 import {
   addScreen,
   addVerb,
   asOf,
+  type Context,
   clock,
   type Desk,
   type FilterTexts,
@@ -38,92 +39,107 @@ const unreadLetters = async ({ lists, target }: Desk): Promise<number | undefine
 };
 
 export const addLetters = (desk: Desk): void => {
-  const { app, target, runs } = desk;
-  addScreen(desk, ['/causes', 'Causes'], async () => {
-    const { value, atMs } = await desk.lists.letters.get();
-    const { groupsOf, all, queued } = value;
-    const found = { groups: groupsOf(all).groups, queued, matching: all.length, listed: all.length };
-    return [...groupsView(found, desk.name), asOf(atMs)];
-  });
-  addScreen(desk, ['/letters', 'Letters'], async (query) => {
-    const { filter, given } = filterFrom(query);
-    const unread = query.has('whole') ? undefined : await unreadLetters(desk);
-    if (unread !== undefined) {
-      const whole = new URLSearchParams([...query, ['whole', 'yes']]);
-      return [{ later: `About ${numberOf(unread)} letters are being read`, to: `/letters?${whole}` }];
-    }
-    const { value, atMs } = await desk.lists.letters.get();
-    const sort = query.get('sort') ?? 'oldest';
-    const found = sorted(value, filter, sort);
-    const { shown, place, turns } = pageOf(found, query.get('page'));
-    const ids = new Set(found.map(({ message }) => message));
-    const ticked = new Set(query.getAll('selected')).intersection(ids);
-    const onPage = new Set(shown.map(({ message }) => message));
-    const elsewhere = [...ticked.difference(onPage)];
-    const sortedBy = (text: string, by: string) => ({
-      text,
-      to: href('/letters', { ...given, sort: by, selected: [...ticked] }),
-    });
-    // A button sends the ticks of this page and of the others.
-    const buttons = turns.map(
-      ([text, to]) =>
-        html`<button formaction="/letters" formnovalidate name="page" value="${to}">${text}</button> `,
-    );
-    const titles = {
-      Age: sortedBy('Age', sort === 'oldest' ? 'newest' : 'oldest'),
-      Function: sortedBy('Function', 'function'),
-      Kind: sortedBy('Kind', 'kind'),
-      'User · org unit · thing': sortedBy('User · org unit · thing', 'subject'),
-      Replays: sortedBy('Replays', 'replays'),
-    };
-    const letters = table(
-      'Letters',
-      shown.map(factsOf),
-      { Tick: ({ id }) => ({ tick: id, isTicked: ticked.has(id) }), ...letterColumns },
-      { empty: 'No letter matches.', titles, minor: ['Replays', 'Function'] },
-    );
-    return html`<div id="part">${await keptFilters(desk, given)}${filterForm(given, desk)}
+  const { app } = desk;
+  addScreen(desk, ['/causes', 'Causes'], () => causesScreen(desk));
+  addScreen(desk, ['/letters', 'Letters'], (query) => lettersScreen(desk, query));
+  addVerb(desk, '/reindex', () => beginReindex(desk));
+  app.post('/filters', (context) => keepFilter(desk, context));
+  app.post('/filters/forget', (context) => forgetFilter(desk, context));
+  app.post('/letters/search', (context) => search(desk, context));
+};
+
+const causesScreen = async (desk: Desk): Promise<View> => {
+  const { value, atMs } = await desk.lists.letters.get();
+  const { groupsOf, all, queued } = value;
+  const found = { groups: groupsOf(all).groups, queued, matching: all.length, listed: all.length };
+  return [...groupsView(found, desk.name), asOf(atMs)];
+};
+
+const lettersScreen = async (desk: Desk, query: URLSearchParams): Promise<Html | View> => {
+  const { filter, given } = filterFrom(query);
+  const unread = query.has('whole') ? undefined : await unreadLetters(desk);
+  if (unread !== undefined) {
+    const whole = new URLSearchParams([...query, ['whole', 'yes']]);
+    return [{ later: `About ${numberOf(unread)} letters are being read`, to: `/letters?${whole}` }];
+  }
+  const { value, atMs } = await desk.lists.letters.get();
+  const sort = query.get('sort') ?? 'oldest';
+  const found = sorted(value, filter, sort);
+  const { shown, place, turns } = pageOf(found, query.get('page'));
+  const ids = new Set(found.map(({ message }) => message));
+  const ticked = new Set(query.getAll('selected')).intersection(ids);
+  const onPage = new Set(shown.map(({ message }) => message));
+  const elsewhere = [...ticked.difference(onPage)];
+  // A button sends the ticks of this page and of the others.
+  const buttons = turns.map(
+    ([text, to]) =>
+      html`<button formaction="/letters" formnovalidate name="page" value="${to}">${text}</button> `,
+  );
+  const letters = letterTable(shown, ticked, { given, sort });
+  return html`<div id="part">${await keptFilters(desk, given)}${filterForm(given, desk)}
 ${query.has('unheld') ? html`<p class="warn">No letter’s error contains that text, so the letters are not filtered by it.</p>` : ''}
 <p role="status">${numberOf(found.length)} of ${countOf(value.all.length, 'letter')}, as of ${clock(atMs)}.</p>
 <form method="get" class="letters" data-selection>${hiddenFields({ ...given, sort, selected: elsewhere })}
 ${desk.readOnly || found.length === 0 ? '' : offered(desk, '/replay', actions(found.length, elsewhere.length))}
 ${htmlOf(desk, [letters])}${place === '' ? '' : html`<nav class="pager" aria-label="Pages"><span>${place}</span> ${buttons}</nav>`}</form></div>`;
-  });
+};
 
-  addVerb(desk, '/reindex', () =>
-    runs.begin('Correct the lists', async (at) => {
-      const options = { signal: at.signal, onProgress: at.progress('Reading letters') };
-      at.show('Result', reindexedView(await reindexLetters(target, options)));
-    }),
+const letterTable = (
+  letters: readonly LetterRecord[],
+  ticked: ReadonlySet<string>,
+  { given, sort }: { given: FilterTexts; sort: string },
+): Block => {
+  const sortedBy = (text: string, by: string) => ({
+    text,
+    to: href('/letters', { ...given, sort: by, selected: [...ticked] }),
+  });
+  const titles = {
+    Age: sortedBy('Age', sort === 'oldest' ? 'newest' : 'oldest'),
+    Function: sortedBy('Function', 'function'),
+    Kind: sortedBy('Kind', 'kind'),
+    'User · org unit · thing': sortedBy('User · org unit · thing', 'subject'),
+    Replays: sortedBy('Replays', 'replays'),
+  };
+  return table(
+    'Letters',
+    letters.map(factsOf),
+    { Tick: ({ id }) => ({ tick: id, isTicked: ticked.has(id) }), ...letterColumns },
+    { empty: 'No letter matches.', titles, minor: ['Replays', 'Function'] },
   );
+};
 
-  app.post('/filters', async (context) => {
-    const form = await formOf(context);
-    const name = form.get('name')?.trim() ?? '';
-    const { given } = filterFrom(form);
-    if (name === '') throw new UsageError('Under which name? Enter one.');
-    if (Object.keys(given).length === 0) throw new UsageError('Set a filter first.');
-    const address = href('/letters', given);
-    await desk.filters.keep(name, address);
-    return context.redirect(address, 303);
-  });
-  app.post('/filters/forget', async (context) => {
-    await desk.filters.drop((await formOf(context)).get('name') ?? '');
-    return context.redirect('/letters', 303);
+const beginReindex = ({ runs, target }: Desk) =>
+  runs.begin('Correct the lists', async (at) => {
+    const options = { signal: at.signal, onProgress: at.progress('Reading letters') };
+    at.show('Result', reindexedView(await reindexLetters(target, options)));
   });
 
-  // Privacy: a search text may be a name. Only conditions that the lists contain, which name no person, go into the address.
-  app.post('/letters/search', async (context) => {
-    const { filter, given } = filterFrom(await formOf(context));
-    const { error, ...others } = given;
-    const { value } = await desk.lists.letters.get();
-    const isHeld = filter.error === undefined || value.matching({ error: filter.error }).length > 0;
-    const to = isHeld ? given : { ...others, unheld: 'yes' };
-    const address = href('/letters', to);
-    if (address.length > maxAddress)
-      throw new UsageError('This is too much for one filter. Enter fewer ids.');
-    return context.redirect(address, 303);
-  });
+const keepFilter = async (desk: Desk, context: Context) => {
+  const form = await formOf(context);
+  const name = form.get('name')?.trim() ?? '';
+  const { given } = filterFrom(form);
+  if (name === '') throw new UsageError('Under which name? Enter one.');
+  if (Object.keys(given).length === 0) throw new UsageError('Set a filter first.');
+  const address = href('/letters', given);
+  await desk.filters.keep(name, address);
+  return context.redirect(address, 303);
+};
+
+const forgetFilter = async (desk: Desk, context: Context) => {
+  await desk.filters.drop((await formOf(context)).get('name') ?? '');
+  return context.redirect('/letters', 303);
+};
+
+/** Privacy: a search text may be a name. Only conditions that the lists contain, which name no person, go into the address. */
+const search = async (desk: Desk, context: Context) => {
+  const { filter, given } = filterFrom(await formOf(context));
+  const { error, ...others } = given;
+  const { value } = await desk.lists.letters.get();
+  const isHeld = filter.error === undefined || value.matching({ error: filter.error }).length > 0;
+  const to = isHeld ? given : { ...others, unheld: 'yes' };
+  const address = href('/letters', to);
+  if (address.length > maxAddress) throw new UsageError('This is too much for one filter. Enter fewer ids.');
+  return context.redirect(address, 303);
 };
 
 const by: Record<string, (letter: LetterRecord) => string | number> = {
