@@ -17,6 +17,7 @@ import {
   addScreen,
   addVerb,
   type Chosen,
+  type Context,
   chosenFrom,
   type Desk,
   formOf,
@@ -32,152 +33,180 @@ import { type Html, html } from '../html/html.ts';
 import { lookedText } from './replay.ts';
 
 export const addEdit = (desk: Desk): void => {
-  const { target, audit, runs, integrations, readOnly } = desk;
-  const columnsFor = (name: string): Columns => {
-    const integration = integrations.get(name);
-    // Fields whose names come from the platform cannot be listed.
-    return new Map(integration && [...columnsOf(integration)].filter(([path]) => !path.endsWith('.*')));
-  };
+  addScreen(desk, ['/edit', 'Edit'], (query) => editScreen(desk, query));
+  addScreen(desk, ['/edit/held', 'Edit'], (query, context) => heldPart(desk, query, context));
+  desk.app.post('/edit/values', (context) => revealValues(desk, context));
+  addVerb(desk, '/edit', (form) => beginEdit(desk, form));
+};
 
-  /** `messages`: for the values that their fields hold; `revealed`: why they are shown. */
-  const formFor = (
-    { groups, count, given }: Pick<Chosen, 'groups' | 'count' | 'given'>,
-    { messages = [], revealed }: { messages?: readonly unknown[]; revealed?: string } = {},
-  ): Html => {
-    const name = groups[0]?.function ?? '';
-    const state = { messages, problems: groups.map(({ error }) => error) };
-    const hides = count === 1 && messages.length > 0 && revealed === undefined;
-    const isPart = messages.length > 0 && messages.length < count;
-    return html`<form method="post" action="/edit" class="fields" tabindex="-1" autofocus aria-label="Edit">${hiddenFields({ ...given, function: name })}
+const editScreen = async (desk: Desk, query: URLSearchParams): Promise<Html> => {
+  const chosen = await chosenFrom(desk, query);
+  const isLacking = lackingAt(desk, '/edit') !== undefined;
+  if (isLacking) return screenOf(desk, chosen, formFor(desk, chosen));
+  const to = href('/edit/held', chosen.given);
+  return screenOf(desk, chosen, [{ later: 'Read from the queue, and show what the fields hold', to }]);
+};
+
+/** The form with what the fields hold, which is read from the queue. */
+const heldPart = async (desk: Desk, query: URLSearchParams, context: Context): Promise<Html> => {
+  const chosen = await chosenFrom(desk, query);
+  const { signal } = context.req.raw;
+  const form =
+    chosen.count === 1 ? await oneForm(desk, chosen, signal) : await manyForm(desk, chosen, signal);
+  return html`<div id="part">${desk.readOnly ? '' : form}</div>`;
+};
+
+const revealValues = async (desk: Desk, context: Context) => {
+  const { target, audit } = desk;
+  const form = await formOf(context);
+  const reason = reasonIn(form);
+  const chosen = await chosenFrom(desk, form);
+  const letter = { id: onlyOf(chosen), reveal: true, reason, audit, signal: context.req.raw.signal };
+  const { message } = await showLetter(target, letter);
+  const content = screenOf(desk, chosen, formFor(desk, chosen, { messages: [message], revealed: reason }));
+  return render(desk, context, { title: 'Edit', content });
+};
+
+const beginEdit = async (desk: Desk, form: URLSearchParams) => {
+  const { filter, given, count, letters } = await chosenFrom(desk, form);
+  const reason = reasonIn(form);
+  if (Object.keys(filter).length === 0) throw new UsageError('Which letters? Choose some, or set a filter.');
+  const columns = columnsFor(desk, form.get('function') ?? '');
+  const isOnly = count === 1;
+  const answered: Answer = Object.fromEntries(form);
+  if (!isOnly && changesIn(answered, columns).length === 0) throw new UsageError(nothingChanged);
+  const options = {
+    ...runDefaults,
+    filter,
+    reason,
+    reveal: false,
+    isOpened: false,
+    includeUncertain: form.get('includeUncertain') === 'yes',
+  };
+  return desk.runs.begin(
+    'Edit',
+    (at) => {
+      const correction = new Correction(at, { columns, answered, isOnly, first: letters[0]?.message });
+      return edit(at, { ...options, change: (body, problem) => correction.change(body, problem) });
+    },
+    runOn('/edit', given),
+  );
+};
+
+type CorrectionOptions = { columns: Columns; answered: Answer; isOnly: boolean; first: string | undefined };
+
+/** Makes the changes that a form names. Of a single letter, it asks for other values until its function would accept it. */
+class Correction {
+  readonly #at: Operator;
+  readonly #options: CorrectionOptions;
+  #answered: Answer;
+  #original = '';
+
+  constructor(at: Operator, options: CorrectionOptions) {
+    this.#at = at;
+    this.#options = options;
+    this.#answered = options.answered;
+  }
+
+  /** `problem`: why its function would not accept the body, which was changed before. */
+  change(body: string, problem: string | undefined): Promise<string> {
+    if (problem !== undefined) return this.#correct(this.#original, problem);
+    this.#original = body;
+    return this.#make(body);
+  }
+
+  async #make(body: string): Promise<string> {
+    const changes = changesIn(this.#answered, this.#options.columns);
+    if (changes.length === 0) return this.#correct(body, nothingChanged);
+    try {
+      return changed(body, changes);
+    } catch (error) {
+      if (error instanceof RefusedError) return this.#correct(body, error.inBrowser);
+      throw error;
+    }
+  }
+
+  async #correct(body: string, problem: string): Promise<string> {
+    const { columns, isOnly, first } = this.#options;
+    const message = maskedBody(body);
+    if (message === undefined)
+      throw new RefusedError(
+        `The message ${problemOf(body) ?? 'is not a JSON object'}. ${inTerminal(first)}`,
+      );
+    if (!isOnly) throw new RefusedError(problem);
+    const isAtField = problemsIn([problem]).length > 0;
+    const answer = await this.#at.ask({
+      hint: isAtField ? 'Its function would still refuse it: see the marked field.' : problem,
+      act: 'Check again',
+      fields: fieldsOf(columns, { messages: [message], problems: [problem], typed: this.#answered }),
+    });
+    if (!answer) throw new RefusedError(problem);
+    this.#answered = answer;
+    return this.#make(body);
+  }
+}
+
+const columnsFor = ({ integrations }: Desk, name: string): Columns => {
+  const integration = integrations.get(name);
+  // Fields whose names come from the platform cannot be listed.
+  return new Map(integration && [...columnsOf(integration)].filter(([path]) => !path.endsWith('.*')));
+};
+
+const screenOf = (desk: Desk, chosen: Chosen, form: Html | View): Html => {
+  const { groups, count, filter } = chosen;
+  const isOfOne = new Set(groups.map((group) => group.function)).size < 2;
+  const view: View = [
+    text(`${matchText(count)}.`),
+    // Of one letter, the form shows it at its field.
+    (count !== 1 || problemsIn(groups.map(({ error }) => error)).length === 0) &&
+      groupTable('Letters by cause', groups, 'There is nothing to edit.'),
+    ...(count === 0 ? becameOf(filter) : []),
+  ];
+  return html`${htmlOf(desk, view)}${
+    count === 0 || desk.readOnly
+      ? ''
+      : isOfOne && columnsFor(desk, groups[0]?.function ?? '').size > 0
+        ? offered(desk, '/edit', htmlOf(desk, form))
+        : html`<p class="warn">Only letters of one function of this deployment can be edited together: <a href="/letters">choose them</a>.</p>`
+  }`;
+};
+
+/** `messages`: for the values that their fields hold; `revealed`: why they are shown. */
+const formFor = (
+  desk: Desk,
+  { groups, count, given }: Pick<Chosen, 'groups' | 'count' | 'given'>,
+  { messages = [], revealed }: { messages?: readonly unknown[]; revealed?: string } = {},
+): Html => {
+  const name = groups[0]?.function ?? '';
+  const state = { messages, problems: groups.map(({ error }) => error) };
+  const hides = count === 1 && messages.length > 0 && revealed === undefined;
+  const isPart = messages.length > 0 && messages.length < count;
+  return html`<form method="post" action="/edit" class="fields" tabindex="-1" autofocus aria-label="Edit">${hiddenFields({ ...given, function: name })}
 <p>A field that you leave empty stays as it is. Before anything is sent, you see the changes.${isPart ? ` The values are those of ${countOf(messages.length, 'letter')}.` : ''}</p>
-<fieldset><legend>Fields of ${name}</legend>${fieldsOf(columnsFor(name), state).map(fieldOf)}</fieldset>
+<fieldset><legend>Fields of ${name}</legend>${fieldsOf(columnsFor(desk, name), state).map(fieldOf)}</fieldset>
 ${reasonField(true, revealed)}${groups.some(({ kind }) => needsDecision(kind)) ? checkbox('includeUncertain', lookedText) : ''}<button class="main">Show the difference in ${countOf(count, 'letter')}</button>${hides ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
-  };
+};
 
-  const screenOf = (chosen: Chosen, form: Html | View): Html => {
-    const { groups, count, filter } = chosen;
-    const isOfOne = new Set(groups.map((group) => group.function)).size < 2;
-    const view: View = [
-      text(`${matchText(count)}.`),
-      // Of one letter, the form shows it at its field.
-      (count !== 1 || problemsIn(groups.map(({ error }) => error)).length === 0) &&
-        groupTable('Letters by cause', groups, 'There is nothing to edit.'),
-      ...(count === 0 ? becameOf(filter) : []),
-    ];
-    return html`${htmlOf(desk, view)}${
-      count === 0 || readOnly
-        ? ''
-        : isOfOne && columnsFor(groups[0]?.function ?? '').size > 0
-          ? offered(desk, '/edit', htmlOf(desk, form))
-          : html`<p class="warn">Only letters of one function of this deployment can be edited together: <a href="/letters">choose them</a>.</p>`
-    }`;
-  };
-  const onlyOf = ({ letters }: Chosen): string => {
-    const [{ message = '' } = {}, ...others] = letters;
-    if (message === '' || others.length > 0) throw new UsageError('Choose one letter.');
-    return message;
-  };
+const oneForm = async (desk: Desk, chosen: Chosen, signal: AbortSignal): Promise<Html> => {
+  const letter = { id: onlyOf(chosen), reveal: false, audit: desk.audit, signal };
+  const { message } = await showLetter(desk.target, letter);
+  // Of what is not JSON, there is a sentence alone.
+  return typeof message === 'string'
+    ? htmlOf(desk, [text(message), text(inTerminal(letter.id))])
+    : formFor(desk, chosen, { messages: [message] });
+};
 
-  addScreen(desk, ['/edit', 'Edit'], async (query) => {
-    const chosen = await chosenFrom(desk, query);
-    const isLacking = lackingAt(desk, '/edit') !== undefined;
-    if (isLacking) return screenOf(chosen, formFor(chosen));
-    const to = href('/edit/held', chosen.given);
-    return screenOf(chosen, [{ later: 'Read from the queue, and show what the fields hold', to }]);
-  });
-  const oneForm = async (chosen: Chosen, signal: AbortSignal): Promise<Html> => {
-    const letter = { id: onlyOf(chosen), reveal: false, audit, signal };
-    const { message } = await showLetter(target, letter);
-    // Of what is not JSON, there is a sentence alone.
-    return typeof message === 'string'
-      ? htmlOf(desk, [text(message), text(inTerminal(letter.id))])
-      : formFor(chosen, { messages: [message] });
-  };
-  const manyForm = async (chosen: Chosen, signal: AbortSignal): Promise<Html> => {
-    const ids = chosen.letters.slice(0, maxHeld).map(({ message }) => message);
-    const shown = await showLetters(target, { ids, atMost: maxSearched, signal });
-    const messages = shown.flatMap(({ message }) => (typeof message === 'string' ? [] : [message]));
-    return formFor(chosen, { messages });
-  };
-  addScreen(desk, ['/edit/held', 'Edit'], async (query, context) => {
-    const chosen = await chosenFrom(desk, query);
-    const { signal } = context.req.raw;
-    const form = chosen.count === 1 ? await oneForm(chosen, signal) : await manyForm(chosen, signal);
-    return html`<div id="part">${readOnly ? '' : form}</div>`;
-  });
-  desk.app.post('/edit/values', async (context) => {
-    const form = await formOf(context);
-    const reason = reasonIn(form);
-    const chosen = await chosenFrom(desk, form);
-    const letter = { id: onlyOf(chosen), reveal: true, reason, audit, signal: context.req.raw.signal };
-    const { message } = await showLetter(target, letter);
-    const content = screenOf(chosen, formFor(chosen, { messages: [message], revealed: reason }));
-    return render(desk, context, { title: 'Edit', content });
-  });
+const manyForm = async (desk: Desk, chosen: Chosen, signal: AbortSignal): Promise<Html> => {
+  const ids = chosen.letters.slice(0, maxHeld).map(({ message }) => message);
+  const shown = await showLetters(desk.target, { ids, atMost: maxSearched, signal });
+  const messages = shown.flatMap(({ message }) => (typeof message === 'string' ? [] : [message]));
+  return formFor(desk, chosen, { messages });
+};
 
-  addVerb(desk, '/edit', async (form) => {
-    const { filter, given, count, letters } = await chosenFrom(desk, form);
-    const reason = reasonIn(form);
-    if (Object.keys(filter).length === 0)
-      throw new UsageError('Which letters? Choose some, or set a filter.');
-    const columns = columnsFor(form.get('function') ?? '');
-    const isOnly = count === 1;
-    let answered: Answer = Object.fromEntries(form);
-    if (!isOnly && changesIn(answered, columns).length === 0) throw new UsageError(nothingChanged);
-    /** Asks for other values of a single letter until its function would accept it. */
-    const correct = async (at: Operator, body: string, problem: string): Promise<string> => {
-      const message = maskedBody(body);
-      if (message === undefined)
-        throw new RefusedError(
-          `The message ${problemOf(body) ?? 'is not a JSON object'}. ${inTerminal(letters[0]?.message)}`,
-        );
-      const state = { messages: [message], problems: [problem], typed: answered };
-      const answer =
-        isOnly &&
-        (await at.ask({
-          hint:
-            problemsIn([problem]).length > 0
-              ? 'Its function would still refuse it: see the marked field.'
-              : problem,
-          act: 'Check again',
-          fields: fieldsOf(columns, state),
-        }));
-      if (!answer) throw new RefusedError(problem);
-      answered = answer;
-      return made(at, body);
-    };
-    const made = async (at: Operator, body: string): Promise<string> => {
-      const changes = changesIn(answered, columns);
-      if (changes.length === 0) return correct(at, body, nothingChanged);
-      try {
-        return changed(body, changes);
-      } catch (error) {
-        if (error instanceof RefusedError) return correct(at, body, error.inBrowser);
-        throw error;
-      }
-    };
-    const options = {
-      ...runDefaults,
-      filter,
-      reason,
-      reveal: false,
-      isOpened: false,
-      includeUncertain: form.get('includeUncertain') === 'yes',
-    };
-    return runs.begin(
-      'Edit',
-      (at) => {
-        let original = '';
-        const change = (body: string, problem: string | undefined): Promise<string> => {
-          if (problem !== undefined) return correct(at, original, problem);
-          original = body;
-          return made(at, body);
-        };
-        return edit(at, { ...options, change });
-      },
-      runOn('/edit', given),
-    );
-  });
+const onlyOf = ({ letters }: Chosen): string => {
+  const [{ message = '' } = {}, ...others] = letters;
+  if (message === '' || others.length > 0) throw new UsageError('Choose one letter.');
+  return message;
 };
 
 /** No form has fields for what is not JSON. */
