@@ -36,25 +36,50 @@ const fileBytes = 20 * 1024 * 1024;
 
 const titles = { 400: 'This cannot be done', 404: 'Not found', 413: 'Too large', 502: 'It failed' } as const;
 
+const screens = [
+  addOverview,
+  addFind,
+  addLetters,
+  addLetter,
+  addReplay,
+  addDiscard,
+  addEdit,
+  addUncertain,
+  addPublish,
+];
+/** After those of the options. */
+const lastScreens = [addTrace, addLog, addTransfer, addRuns];
+
 /** The console: the checks of each request, then its screens. */
 export const createApp = (
   given: Omit<Desk, 'app'>,
   { host, optionScreens, sentence, onUse }: AppOptions,
 ): Hono => {
   const app = new Hono();
-  const [desk, { session }] = [{ ...given, app }, given];
+  const desk = { ...given, app };
   app.use(guard({ ...given, host, onUse }));
-  const problem = (context: Context, status: keyof typeof titles, text: string) => {
-    context.status(status);
-    if (!session.isSignedIn(context)) return context.html(bare(titles[status], html`${titles[status]}`));
-    const content = html`<p class="problem" role="alert">${said(text)}</p>
-<p><a href="/">Overview</a></p>${status === 502 ? html`<p class="quiet">Nothing is lost: letters stay in their queue, and messages are still handled.</p>` : status === 404 ? '' : html`<p>Go back, correct the form, and try again.</p>`}`;
-    return render(desk, context, { title: titles[status], content });
-  };
+  addChecks(desk);
+  addAssets(app);
+  app.post('/session', (context) => signInWithToken(desk, context));
+  for (const add of [...screens, ...optionScreens, ...lastScreens]) add(desk);
+  addLive(desk, '/live', async () => ({ version: 0, part: () => html`` }));
+  app.notFound((context) => problemPage(desk, context, { status: 404, text: 'There is no such screen.' }));
+  app.onError((error, context) => {
+    const isOurs = error instanceof UsageError || error instanceof RefusedError;
+    return problemPage(desk, context, { status: isOurs ? 400 : 502, text: sentence(error) });
+  });
+  return app;
+};
+
+const addChecks = (desk: Desk): void => {
+  const { app } = desk;
   const limit = (maxSize: number) =>
     bodyLimit({
       maxSize,
-      onError: (context) => problem(context, 413, `A form can have at most ${maxSize / 1024} KB.`),
+      onError: (context) => {
+        const text = `A form can have at most ${maxSize / 1024} KB.`;
+        return problemPage(desk, context, { status: 413, text });
+      },
     });
   app.use((context, next) =>
     limit(/^\/(publish|import)$/.test(context.req.path) ? fileBytes : formBytes)(context, next),
@@ -66,62 +91,51 @@ export const createApp = (
     });
     return next();
   });
-
   // IAM would refuse it, too, after the form was filled in and read.
   app.use(async (context, next) => {
-    await given.rolesKnown;
-    const lacking = context.req.method === 'POST' ? lackingAt(given, context.req.path) : undefined;
+    await desk.rolesKnown;
+    const lacking = context.req.method === 'POST' ? lackingAt(desk, context.req.path) : undefined;
     if (lacking !== undefined)
-      throw new RefusedError(`${needsRole(lacking, given.target.prefix)} ${howToGetRole}`);
+      throw new RefusedError(`${needsRole(lacking, desk.target.prefix)} ${howToGetRole}`);
     return next();
   });
+};
 
-  const asset = (path: string, type: string, file: string): void =>
-    void app.get(path, async (context) => {
+const addAssets = (app: Hono): void => {
+  for (const [path, type, file] of [
+    ['/console.css', 'text/css', 'look.css'],
+    ['/console.js', 'text/javascript', 'console.js'],
+    ['/icon.svg', 'image/svg+xml', 'icon.svg'],
+  ] as const)
+    app.get(path, async (context) => {
       const content = await readFile(new URL(`./html/${file}`, import.meta.url), 'utf8');
       return context.body(content, 200, { 'Content-Type': `${type}; charset=utf-8` });
     });
-  asset('/console.css', 'text/css', 'look.css');
-  asset('/console.js', 'text/javascript', 'console.js');
-  asset('/icon.svg', 'image/svg+xml', 'icon.svg');
+};
 
-  app.post('/session', async (context) => {
-    const form = await formOf(context);
-    const next = safeNext(form.get('next') ?? '/');
-    if (session.exchange(context, form.get('token') ?? '')) return context.redirect(next, 303);
-    // Security: another site may link here, with any token after the address of any screen.
-    if (session.isSignedIn(context)) return context.redirect('/', 303);
-    return context.html(
-      signIn(
-        next,
-        'This token is wrong, or was used before. Press Enter in the terminal of the console to get another address.',
-      ),
-      403,
-    );
-  });
-  for (const add of [
-    addOverview,
-    addFind,
-    addLetters,
-    addLetter,
-    addReplay,
-    addDiscard,
-    addEdit,
-    addUncertain,
-    addPublish,
-    ...optionScreens,
-    addTrace,
-    addLog,
-    addTransfer,
-    addRuns,
-  ])
-    add(desk);
-  addLive(desk, '/live', async () => ({ version: 0, part: () => html`` }));
+const signInWithToken = async ({ session }: Desk, context: Context) => {
+  const form = await formOf(context);
+  const next = safeNext(form.get('next') ?? '/');
+  if (session.exchange(context, form.get('token') ?? '')) return context.redirect(next, 303);
+  // Security: another site may link here, with any token after the address of any screen.
+  if (session.isSignedIn(context)) return context.redirect('/', 303);
+  return context.html(
+    signIn(
+      next,
+      'This token is wrong, or was used before. Press Enter in the terminal of the console to get another address.',
+    ),
+    403,
+  );
+};
 
-  app.notFound((context) => problem(context, 404, 'There is no such screen.'));
-  app.onError((error, context) => {
-    const isOurs = error instanceof UsageError || error instanceof RefusedError;
-    return problem(context, isOurs ? 400 : 502, sentence(error));
-  });
-  return app;
+const problemPage = (
+  desk: Desk,
+  context: Context,
+  { status, text }: { status: keyof typeof titles; text: string },
+) => {
+  context.status(status);
+  if (!desk.session.isSignedIn(context)) return context.html(bare(titles[status], html`${titles[status]}`));
+  const content = html`<p class="problem" role="alert">${said(text)}</p>
+<p><a href="/">Overview</a></p>${status === 502 ? html`<p class="quiet">Nothing is lost: letters stay in their queue, and messages are still handled.</p>` : status === 404 ? '' : html`<p>Go back, correct the form, and try again.</p>`}`;
+  return render(desk, context, { title: titles[status], content });
 };

@@ -58,80 +58,21 @@ const lastNewsMs = 500;
 
 /** Serves the desk to browsers on this machine, with the rights of the user who started it. @throws RefusedError if the port is taken. */
 export const startConsole = async (target: Target, options: ConsoleOptions): Promise<Console> => {
-  const { readOnly, idleMs } = options;
-  // The location of a defect in the code goes to the terminal only: people show pages to others.
-  const sentence = (error: unknown): string => {
-    if (error instanceof RefusedError || error instanceof UsageError) return withoutCommands(error.inBrowser);
-    const whole = options.sentence(error);
-    const withoutStack = whole.replace(/(?<!\s)\s{4,}at .*/s, '');
-    if (withoutStack !== whole) options.say(whole);
-    return withoutStack;
-  };
+  const { idleMs } = options;
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
-  const integrations = await loadIntegrations();
-  const who = await actorOf(target);
-  // Until IAM has answered, every form is offered: IAM refuses what the caller may not do.
-  const roles = new Set<Role>(allRoles);
-  const asked = readOnly ? undefined : rolesOf(target);
-  const rolesFound = asked?.then((found) => {
-    for (const each of allRoles) if (!found.has(each)) roles.delete(each);
-  });
-  const rolesKnown = Promise.race([rolesFound, setTimeout(longestAskMs, undefined, { ref: false })]);
+  const sentence = sentenceFor(options);
+  const { desk, optionScreens } = await createDesk(target, { ...options, signal, sentence });
+  const { runs, lists, session } = desk;
   const { servers, port } = await listening(options.port);
   // Security: a random host name gives each console its own origin, so that data which an earlier server on this port left in the browser
   // do not apply. The name is secret, because browsers send the cookie to other ports of the same host.
   const host = `${randomBytes(16).toString('hex')}.localhost:${port}`;
-  const session = createSession();
-  const lists = createLists(target, signal);
-  const functions = [...integrations.keys()];
-  const desks = await loadOptionDesks();
-  const parts = await statusPartsOf(desks);
-  const screens = await Promise.all(desks.map((each) => each.screens?.()));
-  const readStatus = () => statusOf(target, { functions, parts, signal, lists: listsOf(lists) });
-  const status = createKept(readStatus, { freshMs: 10_000 });
-  const audit = readOnly
-    ? refusing
-    : createAudit(target, ({ moment, command, id, who }) => {
-        if (moment === 'begin') options.say(`${command}: recorded as ${id} by ${who}.`);
-      });
-  const runs = createRuns({
-    target,
-    audit,
-    signal,
-    sentence,
-    onEnd: () => {
-      for (const kept of [lists.letters, lists.waiting, status]) kept.changed();
-    },
-  });
-  const name = target.prefix.slice(0, -1);
-  const desk = {
-    target,
-    name,
-    who,
-    roles,
-    rolesKnown,
-    readOnly,
-    integrations,
-    desks,
-    audit,
-    signal,
-    lists,
-    status,
-    runs,
-    session,
-    filters: createKeptFilters(join(options.keptIn, 'filters.json'), name),
-    keys: await createKeptKeys(join(options.keptIn, 'console.json')),
-  };
   let usedMs = Date.now();
-  const app = createApp(desk, {
-    host,
-    sentence,
-    optionScreens: screens.flatMap((each) => each ?? []),
-    onUse: () => {
-      usedMs = Date.now();
-    },
-  });
+  const onUse = (): void => {
+    usedMs = Date.now();
+  };
+  const app = createApp(desk, { host, sentence, optionScreens, onUse });
   const errorHandler = () => new Response('This is not a request of a browser.', { status: 400, headers });
   for (const server of servers) server.on('request', getRequestListener(app.fetch, { errorHandler }));
 
@@ -149,7 +90,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
       resolve(why);
     };
     const look = (): void => {
-      if (runs.isBusy()) usedMs = Date.now();
+      if (runs.isBusy()) onUse();
       if (Date.now() - usedMs > idleMs) end('unused');
     };
     const timer = setInterval(look, Math.min(10_000, idleMs / 4));
@@ -158,6 +99,73 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   });
   const urlWith = (token: string): string => `http://${host}/#token=${token}`;
   return { url: urlWith(session.token), newUrl: () => urlWith(session.newToken()), ended };
+};
+
+/** The location of a defect in the code goes to the terminal only: people show pages to others. */
+const sentenceFor =
+  ({ sentence, say }: ConsoleOptions) =>
+  (error: unknown): string => {
+    if (error instanceof RefusedError || error instanceof UsageError) return withoutCommands(error.inBrowser);
+    const whole = sentence(error);
+    const withoutStack = whole.replace(/(?<!\s)\s{4,}at .*/s, '');
+    if (withoutStack !== whole) say(whole);
+    return withoutStack;
+  };
+
+/** What the screens work on, and the screens that options add. */
+const createDesk = async (target: Target, { readOnly, signal, sentence, keptIn, say }: ConsoleOptions) => {
+  const integrations = await loadIntegrations();
+  const who = await actorOf(target);
+  const { roles, rolesKnown } = rolesIn(target, readOnly);
+  const lists = createLists(target, signal);
+  const functions = [...integrations.keys()];
+  const desks = await loadOptionDesks();
+  const parts = await statusPartsOf(desks);
+  const optionScreens = (await Promise.all(desks.map((each) => each.screens?.()))).flatMap(
+    (each) => each ?? [],
+  );
+  const readStatus = () => statusOf(target, { functions, parts, signal, lists: listsOf(lists) });
+  const status = createKept(readStatus, { freshMs: 10_000 });
+  const audit = readOnly
+    ? refusing
+    : createAudit(target, ({ moment, command, id, who }) => {
+        if (moment === 'begin') say(`${command}: recorded as ${id} by ${who}.`);
+      });
+  const onEnd = (): void => {
+    for (const kept of [lists.letters, lists.waiting, status]) kept.changed();
+  };
+  const name = target.prefix.slice(0, -1);
+  const desk = {
+    target,
+    name,
+    who,
+    roles,
+    rolesKnown,
+    readOnly,
+    integrations,
+    desks,
+    audit,
+    signal,
+    lists,
+    status,
+    runs: createRuns({ target, audit, signal, sentence, onEnd }),
+    session: createSession(),
+    filters: createKeptFilters(join(keptIn, 'filters.json'), name),
+    keys: await createKeptKeys(join(keptIn, 'console.json')),
+  };
+  return { desk, optionScreens };
+};
+
+/** Until IAM has answered, every form is offered: IAM refuses what the caller may not do. */
+const rolesIn = (target: Target, readOnly: boolean) => {
+  const roles = new Set<Role>(allRoles);
+  const found = readOnly
+    ? undefined
+    : rolesOf(target).then((own) => {
+        for (const each of allRoles) if (!own.has(each)) roles.delete(each);
+      });
+  const rolesKnown = Promise.race([found, setTimeout(longestAskMs, undefined, { ref: false })]);
+  return { roles, rolesKnown };
 };
 
 const refusing: Audit = {
