@@ -301,6 +301,17 @@ describe('files', () => {
     ].filter(([, parameters = '']) => parameters.split(',').filter((each) => each.trim()).length > 3);
     expect(many.map(([text]) => text)).toEqual([]);
   });
+  test.each(sources)('%s has no function of more than 80 lines', (file) => {
+    const lines = read(file).split('\n');
+    const long = lines.flatMap((line, from) => {
+      // The formatter gives the end of a block the indentation of its beginning.
+      const [, indent] = /^( *)[^`]*(?:=> \(?\{|\)(?:: .+)? \{)$/.exec(line) ?? [];
+      if (indent === undefined) return [];
+      const length = lines.slice(from).findIndex((each, at) => at > 0 && each.startsWith(`${indent}}`));
+      return length >= 80 ? `line ${from + 1}: ${line.trim()}` : [];
+    });
+    expect(long).toEqual([]);
+  });
   test('spread no object that is written in place: each property has its line', () => {
     const spread = /^.*\.\.\.\{ \w.*$/m;
     const files = [...sources, ...filesIn('test')].filter((file) => file !== 'test/house.test.ts');
