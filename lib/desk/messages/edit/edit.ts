@@ -267,7 +267,7 @@ const validBody = async (
   const kind = letter.failure?.kind;
   if (needsDecision(kind) && !includeUncertain)
     return {
-      problem: `It is ${kind}: check what the platform holds. Then discard it, or edit it with uncertain letters included.`,
+      problem: `It is ${kind}: check what the platform holds. Then discard it, or edit it with uncertain letters included (\`sis-relay letters edit --include-uncertain\`).`,
     };
   if (letter.missing !== undefined)
     return { problem: `There is nothing to edit: ${letter.error}. ${letter.remedy}` };

@@ -142,7 +142,7 @@ describe('a letter whose message is not where it should be', () => {
     [
       'as no bucket is given',
       ({ target }) => ({ ...target, bucket: async () => undefined }),
-      /the bucket is not known: pass --bucket/,
+      /the bucket is not known: set SIS_RELAY_BUCKET/,
     ],
     ['as nobody may read it', ({ target }) => target, /AccessDenied/],
   ];
