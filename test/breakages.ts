@@ -51,7 +51,7 @@ export const breakages: Breakage[] = [
   {
     title: 'nobody is asked about a code that has moved',
     seenBy: lookUp,
-    file: 'lib/crosswalk/look-up.ts',
+    file: 'lib/crosswalk/meanings.ts',
     code: 'if (open === undefined) return { ids, count };',
     by: 'if (open === undefined || ids.length > 0) return { ids, count };',
   },
@@ -59,8 +59,8 @@ export const breakages: Breakage[] = [
     title: 'what an id of the SIS stood for is kept though the platform does not know it',
     seenBy: lookUp,
     file: 'lib/crosswalk/look-up.ts',
-    code: 'for (const { field, value } of sisIds) kept.delete(',
-    by: 'for (const { field, value } of sisIds.slice(0, 0)) kept.delete(',
+    code: 'if (kind) tabled?.meanings.forget(kind, sisId);',
+    by: 'void kind;',
   },
   {
     title: 'a list of grade objects serves messages that were sent after it was made',
@@ -72,7 +72,7 @@ export const breakages: Breakage[] = [
   {
     title: 'what the crosswalk said serves messages that were sent after it was read',
     seenBy: lookUp,
-    file: 'lib/crosswalk/look-up.ts',
+    file: 'lib/crosswalk/meanings.ts',
     code: 'known.readMs >= Math.max(sentMs, readMs - keptMs)',
     by: 'known.readMs >= readMs - keptMs',
   },
