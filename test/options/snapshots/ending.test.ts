@@ -115,7 +115,7 @@ describe('the end of a feed', () => {
     expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
   });
 
-  test('is older than what other files say later, by whatever time', async () => {
+  test('is older than what other files say later, by whatever time', { tags: ['long'] }, async () => {
     const timed = { ...enrolling, removed, time: 'AT' };
     const { platform, put, end } = newUniversity([timed]);
     const dated = (at: number, ...names: string[]): string =>
@@ -132,7 +132,7 @@ describe('the end of a feed', () => {
     expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
   });
 
-  test('lets a later file of its name begin anew', async () => {
+  test('lets a later file of its name begin anew', { tags: ['long'] }, async () => {
     const { platform, put, end } = newUniversity();
     await put('students.csv', roster('BIO-101 ada S'));
     await end('students.csv');
@@ -141,7 +141,7 @@ describe('the end of a feed', () => {
     expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
   });
 
-  test('takes the delta of a zip for what it is: everything was accepted', async () => {
+  test('takes the delta of a zip for what it is: everything was accepted', { tags: ['long'] }, async () => {
     const { platform, put, end } = newUniversity();
     await put('export.zip', await zip(smallSis()));
     const delta = entriesOfSis(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { declarationOf, feedFor, isNumberedLike } from '../../../lib/options/snapshots/feed.ts';
 import { formatOf, mappingToStartFrom } from '../../../lib/options/snapshots/package/formats.ts';
+import { firstIsQuick } from '../../first-is-quick.ts';
 import { typed } from '../../lib/desk/cli/typed.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { newStage } from './oracle/stage.ts';
@@ -148,7 +149,7 @@ describe('the limit of removals', () => {
     return stage;
   };
 
-  test.each([
+  firstIsQuick([
     [20, 10],
     [20, 0],
     [3, 2],
@@ -160,7 +161,7 @@ describe('the limit of removals', () => {
     expect(platform.all()).toEqual(before);
   });
 
-  test('lets a feed lose less than that', async () => {
+  test('lets a feed lose less than that', { tags: ['long'] }, async () => {
     const { put } = await twoFeeds(20);
     expect((await put('small.csv', table(...rowsOf('ART', 19)))).reasons).toEqual([]);
   });
@@ -178,7 +179,7 @@ describe('a row with a separator inside a cell', () => {
   const header = 'COURSE,NAME,LOGIN,ACTION,NOTE';
   const lines = (end: string, ...rows: string[]): string =>
     [header + end, ...rows.map((row) => row + end), ''].join('\n');
-  test.each(['', ','])(
+  firstIsQuick([[''], [',']])(
     'ends nothing and adds nothing, and is named, with %j behind each row',
     async (end) => {
       const { put, platform } = newFiles({ messages: [{ ...messages[0], when: undefined }] });
@@ -193,7 +194,7 @@ describe('a row with a separator inside a cell', () => {
     },
   );
 
-  test.each([
+  firstIsQuick([
     [['BIO,Ada,ada,,x', 'BIO,Ben,ben,,x,']],
     [['BIO,Ada,ada,,,', 'BIO,Ben,ben,,,']],
     [['BIO,Ada,ada,,', 'BIO,Ben,ben,,,']],
@@ -218,7 +219,7 @@ describe('a table of changes', () => {
       },
     ],
   };
-  test.each([
+  firstIsQuick<[string, object]>([
     ['a message for each', twoMessages],
     ['a removal', { mode: 'delta', messages: dropping }],
   ])(
@@ -236,7 +237,7 @@ describe('a table of changes', () => {
     },
   );
 
-  test.each([
+  firstIsQuick<[string, object]>([
     ['a message for each', twoMessages],
     ['a removal', { mode: 'delta', messages: dropping }],
     ['a removal of which nothing is said', { mode: 'delta', messages }],
@@ -286,7 +287,7 @@ describe('a table that has all rows each time', () => {
       'grade.text': 'LOGIN',
     },
   };
-  test.each<[string, object]>([
+  firstIsQuick<[string, object]>([
     ['a list', by(['ADD'])],
     ['values that are wanted and others', by({ is: ['ADD'], not: ['DROP'] })],
     ['two messages, one of which is for the row', { messages: [{ ...messages[0] }, grading] }],
@@ -310,7 +311,7 @@ describe('a table that has all rows each time', () => {
     },
   );
 
-  test.each<[string, object]>([
+  firstIsQuick<[string, object]>([
     ['by name', { is: ['ADD'], not: ['DROP', 'add'] }],
     ['as all others', { is: ['ADD'], not: 'others' }],
     ['as another than those that are not wanted', { not: ['DROP', 'add'] }],

@@ -22,7 +22,7 @@ import {
 import { newStage } from './oracle/stage.ts';
 import type { Rows } from './sis.ts';
 
-// What the judge and strangers found, beside the kept histories, which `npm test` lives through.
+// What the judge and strangers found, beside the kept histories.
 
 afterAll(removeTemporaryFolders);
 

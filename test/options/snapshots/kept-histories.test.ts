@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { touchedIn } from '../../../lib/options/snapshots/desk/touched.ts';
 import { acceptedNamesPrefix, passedKey } from '../../../lib/options/snapshots/state/passed-names.ts';
+import { firstIsQuick } from '../../first-is-quick.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
 import {
   at,
@@ -24,7 +25,7 @@ import { dropMs } from './imports.ts';
 import { newStage } from './oracle/stage.ts';
 import type { Rows, Sis } from './sis.ts';
 
-// What universities did, in which names and things are not the same, and several files speak of one thing. The platform holds
+// What universities did, in which names and things are not the same, and several files speak of one thing. `npm test` lives through one of each kind. The platform holds
 // enrollments as `2601 101 110`: org unit, user, role; and grades as `2601/Quiz 101 18`.
 
 afterAll(removeTemporaryFolders);
@@ -65,7 +66,9 @@ describe('two sections share one course of the platform', () => {
     }
   });
 
-  test('a line item whose title another one has already leaves the grades of that one alone', async () => {
+  test('a line item whose title another one has already leaves the grades of that one alone', {
+    tags: ['long'],
+  }, async () => {
     const { crosswalk, platform, put } = newStage();
     crosswalk.fill('orgUnitCode', codes);
     crosswalk.fill('userName', people);
@@ -82,7 +85,7 @@ describe('two sections share one course of the platform', () => {
   });
 });
 
-test('who has two user names for a night stays enrolled', async () => {
+test('who has two user names for a night stays enrolled', { tags: ['long'] }, async () => {
   const { crosswalk, platform, put } = newStage();
   crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
   crosswalk.fill('userName', { ...people, 'ada.b': 101 });
@@ -109,7 +112,9 @@ describe('somebody moves from one file to another', () => {
   const before = ['2601 101 110', '2601 102 110', '2601 109 109'];
   const after = ['2601 101 110', '2601 102 109', '2601 109 109'];
 
-  describe('to the role that the settings name first, and to the one that they name last', () => {
+  describe('to the role that the settings name first, and to the one that they name last', {
+    tags: ['long'],
+  }, () => {
     const files = {
       'students.csv': [roster('BIO ada S', 'BIO ben S'), roster('BIO ada S', 'BIO cleo S')],
       'instructors.csv': [roster('BIO tess T', 'BIO cleo T'), roster('BIO tess T', 'BIO ben T')],
@@ -126,27 +131,28 @@ describe('somebody moves from one file to another', () => {
     );
   });
 
-  test.each([[['export.zip', 'staff.csv']], [['staff.csv', 'export.zip']]] as const)(
-    'from a zip to a table, in the order %s',
-    async (order) => {
-      const { platform, put } = stage();
-      const sis = { users: users('ada', 'ben'), classes: classes('BIO') };
-      const files = {
-        'export.zip': [
-          await zip({ ...sis, enrollments: enrollments('BIO ada', 'BIO ben') }),
-          await zip({ ...sis, enrollments: enrollments('BIO ada') }),
-        ],
-        'staff.csv': [roster('BIO tess T'), roster('BIO tess T', 'BIO ben T')],
-      };
-      for (const name of order) await put(name, files[name][0] ?? '');
-      expect(platform.all()).toEqual(before);
-      for (const name of order) await put(name, files[name][1] ?? '');
-      expect(platform.all()).toEqual(after);
-    },
-  );
+  firstIsQuick<[('export.zip' | 'staff.csv')[]]>([
+    [['export.zip', 'staff.csv']],
+    [['staff.csv', 'export.zip']],
+  ])('from a zip to a table, in the order %s', async (order) => {
+    const { platform, put } = stage();
+    const sis = { users: users('ada', 'ben'), classes: classes('BIO') };
+    const files = {
+      'export.zip': [
+        await zip({ ...sis, enrollments: enrollments('BIO ada', 'BIO ben') }),
+        await zip({ ...sis, enrollments: enrollments('BIO ada') }),
+      ],
+      'staff.csv': [roster('BIO tess T'), roster('BIO tess T', 'BIO ben T')],
+    };
+    for (const name of order) await put(name, files[name][0] ?? '');
+    expect(platform.all()).toEqual(before);
+    for (const name of order) await put(name, files[name][1] ?? '');
+    expect(platform.all()).toEqual(after);
+  });
 
   test.each([[['a.csv', 'A.csv']], [['A.csv', 'a.csv']]] as const)(
     'from a.csv to A.csv, in the order %s',
+    { tags: ['long'] },
     async (order) => {
       const { platform, put } = stage();
       await put('a.csv', roster('BIO ada S', 'BIO ben S', 'BIO tess T'));
@@ -176,9 +182,9 @@ describe('a file that comes for the first time changes the roles of all people t
       enrollments: enrollments(...names.map((name) => `BIO ${name} ${role}`)),
     });
 
-  test.each([
-    ['an export, by an export under a new name', 'export.zip', 'export-2.zip'],
+  firstIsQuick([
     ['an export, by a table', 'export.zip', 'copy.csv'],
+    ['an export, by an export under a new name', 'export.zip', 'export-2.zip'],
     ['a table, by a table', 'students.csv', 'copy.csv'],
   ])('of %s', async (_, first, second) => {
     const { platform, put } = stage();
@@ -227,7 +233,9 @@ describe('a user name passes to another person', () => {
     expect(platform.all()).toEqual(['2601 101 110', '2602 102 110', '2602/Essay 102 7']);
   });
 
-  test('who was known by another name: both keep what they have until the crosswalk knows', async () => {
+  test('who was known by another name: both keep what they have until the crosswalk knows', {
+    tags: ['long'],
+  }, async () => {
     const { crosswalk, platform, put } = newStage();
     crosswalk.fill('orgUnitCode', { BIO: 2601, ART: 2602 });
     crosswalk.fill('userName', { smith: 101, bea: 102 });
@@ -314,7 +322,9 @@ describe('a user name passes to another record of the same person', () => {
     expect(open()).toMatchObject([{ name: 'smith', userId: 101, record: 'u-bea', former: 'u-ada2' }]);
   });
 
-  test('and an acceptance for another account, name, record or field of users changes nothing', async () => {
+  test('and an acceptance for another account, name, record or field of users changes nothing', {
+    tags: ['long'],
+  }, async () => {
     const { platform, put, accept, open } = await newUniversity();
     for (const other of [{ userId: 102 }, { name: 'smit' }, { record: 'u-ada3' }])
       accept([{ ...names[0], ...other }]);
@@ -324,13 +334,13 @@ describe('a user name passes to another record of the same person', () => {
     expect(platform.all()).toEqual(['2601 101 110']);
   });
 
-  test('and a delta leaves what it does not name in the list', async () => {
+  test('and a delta leaves what it does not name in the list', { tags: ['long'] }, async () => {
     const { put, open } = await newUniversity();
     await put('export.zip', await deltaOf({ enrollments: enrollments('BIO ada2') }));
     expect(open()).toEqual([ofAda]);
   });
 
-  test('and nothing is open once the crosswalk gives another account', async () => {
+  test('and nothing is open once the crosswalk gives another account', { tags: ['long'] }, async () => {
     const { crosswalk, put, open } = await newUniversity();
     crosswalk.fill('userName', { smith: 102 });
     await put('export.zip', await zip(after));
@@ -380,7 +390,9 @@ test('a course is copied to a new org unit: after the move is accepted, and a pe
   expect(platform.keys().filter((key) => key.startsWith('2001 '))).toEqual([]);
 });
 
-test('who registers while the move of a code is open, and leaves before or after it is accepted, is in neither org unit', async () => {
+test('who registers while the move of a code is open, and leaves before or after it is accepted, is in neither org unit', {
+  tags: ['long'],
+}, async () => {
   const { crosswalk, platform, put } = newStage();
   crosswalk.fill('orgUnitCode', { 'MATH-101': 2001 });
   crosswalk.fill('userName', people);
@@ -443,7 +455,7 @@ describe('a mapping removes enrollments by a message of its own', () => {
     expect(platform.all().length).toBe(195);
   });
 
-  test('a few are removed without a person', async () => {
+  test('a few are removed without a person', { tags: ['long'] }, async () => {
     const { platform, put } = stage();
     await put('registrations.csv', registrations(0));
     const { reasons } = await put('registrations.csv', registrations(3));
@@ -459,7 +471,9 @@ describe('a mapping removes enrollments by a message of its own', () => {
     expect(reasons.length + report.length).toBeGreaterThan(0);
   });
 
-  test('drops.csv lists everybody in a later night: nobody is removed unasked', async () => {
+  test('drops.csv lists everybody in a later night: nobody is removed unasked', {
+    tags: ['long'],
+  }, async () => {
     const { platform, put } = stage();
     const all = names.map((name) => `BIO ${name} S`);
     await put('students.csv', roster(...all));
@@ -479,9 +493,9 @@ describe('a file is put again', () => {
   };
   const sis = { users: users('ada', 'ben', 'cleo', 'dan'), classes: classes('BIO', 'ART') };
 
-  test.each([
-    ['whose rows say when they were changed', at],
+  firstIsQuick<[string, (night: number) => string]>([
     ['whose rows do not say when they were changed', () => ''],
+    ['whose rows say when they were changed', at],
   ])("Monday's whole export on Friday, %s: a person is asked", async (_, when) => {
     const { platform, put } = stage();
     const first = enrollments(`BIO ada student ${when(1)}`, `BIO ben student ${when(1)}`);
@@ -505,7 +519,7 @@ describe('a file is put again', () => {
     expect(platform.all()).toEqual([...held, '2602 101 110'].sort());
   });
 
-  test("Monday's table on Friday: a person is asked", async () => {
+  test("Monday's table on Friday: a person is asked", { tags: ['long'] }, async () => {
     const { bucket, platform, put } = stage();
     bucket.write('snapshot-mapping.json', mapping(enrolling()));
     const monday = roster('BIO ada S', 'BIO ben S');
@@ -516,7 +530,9 @@ describe('a file is put again', () => {
     expect(again.reasons.length).toBeGreaterThan(0);
   });
 
-  test('a delta that failed, after a later one: what the later one said stays', async () => {
+  test('a delta that failed, after a later one: what the later one said stays', {
+    tags: ['long'],
+  }, async () => {
     const { bucket, platform, set, put } = stage();
     const status = { status: 'active' };
     const row = (text: string, more: Record<string, string> = status): Rows =>
@@ -568,7 +584,7 @@ describe('a leaver is gone from users.csv and from the crosswalk before her remo
     expect([platform.all(), platform.letters()]).toEqual([['2601 102 110'], []]);
   });
 
-  test('after the export, before the message is handled', async () => {
+  test('after the export, before the message is handled', { tags: ['long'] }, async () => {
     const { crosswalk, platform, put, imported } = newStage();
     crosswalk.fill('orgUnitCode', { BIO: 2601 });
     crosswalk.fill('userName', people);
@@ -585,7 +601,7 @@ describe('a leaver is gone from users.csv and from the crosswalk before her remo
     expect([platform.all(), platform.letters()]).toEqual([['2601 102 110'], []]);
   });
 
-  test('in a table', async () => {
+  test('in a table', { tags: ['long'] }, async () => {
     const { bucket, crosswalk, platform, put } = newStage();
     bucket.write('snapshot-mapping.json', mapping(enrolling()));
     crosswalk.fill('orgUnitCode', { BIO: 2601 });

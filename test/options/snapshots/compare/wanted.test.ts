@@ -310,7 +310,9 @@ describe('a table', () => {
     ]);
   });
 
-  test('that loses a column or all rows, or whose column of logins, roles or scores slips, or is 0 for all, waits for a person', async () => {
+  test('that loses a column or all rows, or whose column of logins, roles or scores slips, or is 0 for all, waits for a person', {
+    tags: ['long'],
+  }, async () => {
     const { bucket, drop } = newImports();
     bucket.write('snapshot-settings.json', '{}');
     const messages = [
