@@ -182,7 +182,7 @@ describe('a package as others write it', () => {
     expect(read.report).toEqual(['"enrollments.csv","4","beginDate","must be a day such as 2026-09-01"']);
   });
 
-  test('begins and ends its days at the university’s midnight, once the settings name its time zone', async () => {
+  describe('has days of the university, once the settings name its time zone', () => {
     // It is dropped at 02:00 in UTC: in New York it is still the evening before.
     const days = (begin: string, end: string, more: Rows = []) => {
       const content = standardTables('bulk');
@@ -199,22 +199,33 @@ describe('a package as others write it', () => {
     const items = ['BIO Essay 100', 'BIO Essay ada 17'].map((each) => each.replace('100', '20'));
     const roles = ['BIO ada 110', 'BIO tess 109'];
     const there = { cells: { timeZone: 'America/New_York' } };
-    const { drop, set } = newImporter(there);
-    expect((await drop(days('2026-11-02', ''))).sent).toEqual(items);
-    // The same day once more, a night later.
-    expect((await drop(days('2026-11-02', ''))).sent).toEqual(roles);
-    set({});
-    expect((await drop(days('2026-01-01', '2026-11-03'))).sent).toEqual(
-      roles.map((each) => `no ${each.replace(/ \d+$/, '')}`),
-    );
-    set(there);
-    expect((await drop(days('2026-01-01', '2026-11-04'))).sent).toEqual(roles);
-    // Midnight in New York as programs write it, and the day that others mean by midnight in UTC.
-    expect((await drop(days('2026-11-06T05:00:00Z', ''))).record.rows?.['enrollments.csv']).toEqual({
-      outsideDates: 2,
+    const begin = async () => {
+      const importer = newImporter(there);
+      expect((await importer.drop(days('2026-11-02', ''))).sent).toEqual(items);
+      // The same day once more, a night later.
+      expect((await importer.drop(days('2026-11-02', ''))).sent).toEqual(roles);
+      return importer;
+    };
+
+    test('which begin at midnight there', async () => {
+      await begin();
     });
-    expect((await drop(days('2026-11-06T05:00:00Z', ''))).sent).toEqual(roles);
-    expect((await drop(days('2026-11-07T00:00:00Z', ''))).sent).toEqual([]);
+
+    test('which end at midnight there, however programs write them', { tags: ['long'] }, async () => {
+      const { drop, set } = await begin();
+      set({});
+      expect((await drop(days('2026-01-01', '2026-11-03'))).sent).toEqual(
+        roles.map((each) => `no ${each.replace(/ \d+$/, '')}`),
+      );
+      set(there);
+      expect((await drop(days('2026-01-01', '2026-11-04'))).sent).toEqual(roles);
+      // Midnight in New York as programs write it, and the day that others mean by midnight in UTC.
+      expect((await drop(days('2026-11-06T05:00:00Z', ''))).record.rows?.['enrollments.csv']).toEqual({
+        outsideDates: 2,
+      });
+      expect((await drop(days('2026-11-06T05:00:00Z', ''))).sent).toEqual(roles);
+      expect((await drop(days('2026-11-07T00:00:00Z', ''))).sent).toEqual([]);
+    });
   });
 
   test('has protected values, decimal commas and names in another case, once the settings say so', async () => {
@@ -450,7 +461,7 @@ test('a row that names a refused one is counted under that reason, and titles ma
   );
 });
 
-test('an export of which most rows cannot be read waits for a person', async () => {
+test('an export of which most rows cannot be read waits for a person', { tags: ['long'] }, async () => {
   const { drop } = newImporter();
   const files = standard();
   await drop(files);
