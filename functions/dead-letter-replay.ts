@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda';
 import { reindexLetters } from '../lib/desk/messages/letters/reindex.ts';
 import { replayEvent } from '../lib/desk/messages/replay/event.ts';
 import { type ReplayResult, replayLetters } from '../lib/desk/messages/replay/replay.ts';
-import { lookForPeople } from '../lib/desk/reviews/on-call.ts';
+import { countForOnCall } from '../lib/desk/reviews/on-call.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
 import { createTally } from '../lib/runtime/telemetry/metrics.ts';
@@ -37,7 +37,7 @@ export const handler = async (given: unknown, context: Context): Promise<ReplayR
   const target = as === undefined ? own : { ...own, who: `${own.who} (invoked as ${as})` };
   const options = { ...asked, waitSeconds: canaryWait };
   const signal = AbortSignal.timeout(Math.max(1, context.getRemainingTimeInMillis() - reserveMs));
-  const looked = scheduled ? await lookAround(target, signal) : undefined;
+  const looked = scheduled ? await updateListsAndCounts(target, signal) : undefined;
   const result = await replayLetters(target, options, {
     audit: createAudit(target, ({ line }) =>
       process.stdout.write(
@@ -54,11 +54,11 @@ export const handler = async (given: unknown, context: Context): Promise<ReplayR
 };
 
 /** Keeps the lists of letters correct, and counts for the people on call. Returns the error if something could not be read. */
-const lookAround = async (target: Target, signal: AbortSignal): Promise<{ error?: unknown }> => {
+const updateListsAndCounts = async (target: Target, signal: AbortSignal): Promise<{ error?: unknown }> => {
   await reindex(target, signal);
   const metrics = createTally(target.metricNamespace);
   const { onCall } = settings();
-  const look = lookForPeople(target, {
+  const look = countForOnCall(target, {
     ...onCall,
     signal,
     count: {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Crosswalk } from './crosswalk/look-up.ts';
 import type { Cli } from './desk/cli/command-context.ts';
-import type { Desk } from './desk/console/desk.ts';
-import type { Operator } from './desk/verbs/operator.ts';
+import type { ConsoleServices } from './desk/console/desk.ts';
+import type { OperatorContext } from './desk/verbs/operator.ts';
 import type { OptionStatus } from './desk/views/status.ts';
 import type { View } from './desk/views/view.ts';
 import type { Platform } from './platform/client/client.ts';
@@ -41,9 +41,9 @@ export type Option = {
 /** What an option adds to the command and the console. Only its commands are loaded at once: no command waits for the code of others. */
 export type OptionDesk = {
   addCommands?(program: Command, cli: Cli): void;
-  screens?(): Promise<(desk: Desk) => void>;
+  screens?(): Promise<(services: ConsoleServices) => void>;
   status?(): Promise<StatusPart>;
-  heldNames?(): Promise<HeldNames>;
+  reassignedNames?(): Promise<ReassignedNames>;
 };
 
 /** What an option has for the people on call. @throws if it cannot be read. */
@@ -60,7 +60,7 @@ export type OnCall = {
 export type StatusPart = (target: Target, signal: AbortSignal) => Promise<OptionStatus>;
 
 /** Names of users that an option does not use until a person has looked, for the commands of the crosswalk. */
-export type HeldNames = {
+export type ReassignedNames = {
   /** `names`: undefined if they cannot be read with these rights. */
   read(
     target: Target,
@@ -68,7 +68,7 @@ export type HeldNames = {
   ): Promise<{ names: readonly string[] | undefined; facts: object; view: View }>;
   /** Accepts that each is still one person's. `command`: for the audit log. Undefined: the operator declined. */
   accept(
-    operator: Operator,
+    operator: OperatorContext,
     given: { names: readonly string[] | 'all'; reason?: string | undefined; command: CommandName },
   ): Promise<unknown>;
   /** What moves with the code of an org unit, for whoever accepts its move. */

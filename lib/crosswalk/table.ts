@@ -27,7 +27,7 @@ export type Entries = ReadonlyMap<string, NameEntry>;
 /** One item of the table. Names are grouped in buckets, so that a million users are 65,536 small items. */
 export type BucketItem = { bucket: string; entries: Entries };
 
-export type Filled = { filledMs: number; names: number };
+export type LastFill = { filledMs: number; names: number };
 
 export type CrosswalkTable = ReturnType<typeof createCrosswalkTable>;
 
@@ -79,7 +79,7 @@ export const createCrosswalkTable = (access: CrosswalkAccess) => ({
   /** When each kind was last filled from each source, by keys such as `orgUnitCode/platform`. */
   fills: () => fills(access),
 
-  noteFill: async (of: string, filled: Filled) => {
+  noteFill: async (of: string, filled: LastFill) => {
     await access.dynamodb.call('UpdateItem', {
       TableName: access.table,
       Key: { bucket: { S: fillBucket } },
@@ -130,11 +130,11 @@ const accept = async (access: CrosswalkAccess, name: string, { ids, was = [] }: 
   }
 };
 
-const fills = async (access: CrosswalkAccess): Promise<Map<string, Filled>> => {
-  const fills = new Map<string, Filled>();
+const fills = async (access: CrosswalkAccess): Promise<Map<string, LastFill>> => {
+  const fills = new Map<string, LastFill>();
   const use = ({ bucket: _, ...found }: Attributes): void => {
     for (const [of, { S: text = '' }] of Object.entries(found)) {
-      const filled = jsonIn(text) as Filled | undefined;
+      const filled = jsonIn(text) as LastFill | undefined;
       if (filled !== undefined) fills.set(of, filled);
     }
   };

@@ -3,7 +3,7 @@ import { ownText, type SafeText, safe, safeList } from '../message/safe-text.ts'
 import { formerNamesField, type SisId } from '../message/sis-ids.ts';
 import { type CrosswalkKind, type CrosswalkSource, crosswalkSources } from './kinds.ts';
 import { differenceText, type NearName, ruleFor } from './near-names.ts';
-import type { Filled } from './table.ts';
+import type { LastFill } from './table.ts';
 
 /** An id of the SIS for a letter, and never for logs: it may name a person. */
 export const detailOf = ({ field, value, formerly = [] }: SisId): string => {
@@ -42,7 +42,7 @@ export const unknownName = (
     near,
   }: {
     kind: CrosswalkKind;
-    fills: ReadonlyMap<string, Filled> | undefined;
+    fills: ReadonlyMap<string, LastFill> | undefined;
     near: NearName | undefined;
   },
 ): MessageFailure => {

@@ -11,7 +11,7 @@ const maxObjects = 20;
 /** The service that put the event into its own message. */
 export type Envelope = 'SNS' | 'EventBridge';
 
-export type Unwrapped =
+export type UnwrapResult =
   /** The event; `envelopes` from the outside in, empty for a plain event. */
   | { event: unknown; envelopes: readonly Envelope[] }
   /** A notice of S3 about files that were written. */
@@ -25,7 +25,7 @@ export type Unwrapped =
 const maxEnvelopes = 3;
 
 /** Parses a message's JSON. An event of our own is never treated as an envelope, whatever it holds. */
-export const unwrapped = (json: unknown): Unwrapped => {
+export const unwrapped = (json: unknown): UnwrapResult => {
   const envelopes: Envelope[] = [];
   for (let inner = json; ; ) {
     const object = objectIn(inner);
@@ -54,9 +54,9 @@ type Fields = Record<string, unknown>;
 const objectIn = (value: unknown): Fields | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 
-type Wrapped = { envelope: Envelope; json: unknown } | { problem: SafeText };
+type EnvelopeOrProblem = { envelope: Envelope; json: unknown } | { problem: SafeText };
 
-const wrappedIn = (object: Fields): Wrapped | undefined => {
+const wrappedIn = (object: Fields): EnvelopeOrProblem | undefined => {
   if (isOfTopic(object)) {
     if (object.Type === 'SubscriptionConfirmation')
       return {
@@ -81,7 +81,7 @@ const isOfBus = (object: Fields): boolean =>
   [object['detail-type'], object.source, object.account].every((field) => typeof field === 'string');
 
 /** Reads a notice in the form that S3 sends to queues and topics, or to EventBridge. */
-const noticeIn = (object: Fields): Unwrapped | undefined => {
+const noticeIn = (object: Fields): UnwrapResult | undefined => {
   if (object.Service === 'Amazon S3' && object.Event === 's3:TestEvent') return { test: 's3:TestEvent' };
   const { Records } = object;
   if (Array.isArray(Records) && Records.length > 0 && Records.every(isOfBucket))
@@ -98,7 +98,7 @@ const isOfBucket = (record: unknown): record is { eventName: unknown; s3: unknow
   return eventSource === 'aws:s3' && objectIn(s3) !== undefined;
 };
 
-const noticeOf = (entries: Entry[]): Unwrapped => {
+const noticeOf = (entries: Entry[]): UnwrapResult => {
   // A file that is named twice is read once.
   const objects = new Map<string, NamedObject>();
   for (const { name, file, isEncoded } of entries) {

@@ -8,10 +8,10 @@ export const maxMessageBytes = 1_032_192;
 /** Attributes of one message. */
 export const maxAttributes = 10;
 
-export type Outgoing = { body: string; attributes: Record<string, MessageAttributeValue> };
+export type OutgoingMessage = { body: string; attributes: Record<string, MessageAttributeValue> };
 
 /** As SQS counts them. */
-export const bytesOf = ({ body, attributes }: Outgoing): number =>
+export const bytesOf = ({ body, attributes }: OutgoingMessage): number =>
   Object.entries(attributes).reduce(
     (sum, [name, { DataType = '', StringValue = '', BinaryValue }]) =>
       sum + Buffer.byteLength(name + DataType + StringValue) + (BinaryValue?.byteLength ?? 0),
@@ -24,7 +24,7 @@ const refused = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 export const withoutRefused = (text: string): string => text.replace(refused, '\uFFFD');
 
 /** Why SQS would refuse a message, or a queue with this byte limit would; undefined if neither would. */
-export const sqsProblem = (message: Outgoing, most = maxBytes): SafeText | undefined => {
+export const sqsProblem = (message: OutgoingMessage, most = maxBytes): SafeText | undefined => {
   const { body, attributes } = message;
   if (bytesOf(message) > maxBytes) return safe`is larger than 1 MiB, the most that SQS accepts`;
   if (bytesOf(message) > most)

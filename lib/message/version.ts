@@ -9,7 +9,7 @@ import { hash } from 'node:crypto';
  * A message that must not be sent twice is ordered with no other: its version is its identity, as in `%2Fsis%2Fgrades/4711`. A long
  * identity is replaced by U+0002, `#` and its digest, which has no order. In what was done, they replace the source and the type alone.
  */
-type Versioned = { id: string; source: string; time: string; sequence: string | undefined };
+type VersionSource = { id: string; source: string; time: string; sequence: string | undefined };
 
 const separator = '\u0001';
 const digested = '\u0002#';
@@ -19,7 +19,10 @@ const shortened = '\u{10FFFF}';
 /** In bytes. Longer parts are cut, as each field of the ledger's item has a version. */
 const [maxIdentityBytes, maxSequenceBytes] = [200, 64];
 
-export const versionOf = ({ time, sequence = '', id, source }: Versioned, integration: string): string => {
+export const versionOf = (
+  { time, sequence = '', id, source }: VersionSource,
+  integration: string,
+): string => {
   const fraction = /\.(\d+)/.exec(time)?.[1] ?? '';
   const instant = `${new Date(time).toISOString().slice(0, 19)}.${fraction.slice(0, 9).padEnd(9, '0')}`;
   const order = [instant, boundedSequence(escaped(orderedSequence(sequence)))];
@@ -28,10 +31,10 @@ export const versionOf = ({ time, sequence = '', id, source }: Versioned, integr
 };
 
 /** The version of a message that must not be sent twice. */
-export const unorderedVersionOf = (message: Versioned): string => boundedIdentity(identityOf(message));
+export const unorderedVersionOf = (message: VersionSource): string => boundedIdentity(identityOf(message));
 
 /** Equal only for the same message, as in `%2Fsis%2Fgrades/4711`. */
-export const identityOf = ({ source, id }: Pick<Versioned, 'source' | 'id'>): string =>
+export const identityOf = ({ source, id }: Pick<VersionSource, 'source' | 'id'>): string =>
   [source, id].map((part) => encodeURIComponent(part.toWellFormed())).join('/');
 
 /** No part can contain a separator, and escaping is unambiguous. */

@@ -32,7 +32,7 @@ export type Audit = {
 };
 
 /** A line that was written to the audit log: `line` is for a log, the rest for a sentence. */
-export type Recorded = {
+export type AuditReceipt = {
   moment: 'begin' | 'end';
   id: string;
   /** By the credentials. */
@@ -50,7 +50,7 @@ const maxIdsLogged = 50;
  * The audit log: the beginning and the end of each change are one object each under `audit/` in the bucket, passed to `onRecorded`.
  * Further objects hold the remaining letters, as `part` of `parts`.
  */
-export const createAudit = (target: Target, onRecorded: (recorded: Recorded) => void): Audit => {
+export const createAudit = (target: Target, onRecorded: (recorded: AuditReceipt) => void): Audit => {
   const write = async (
     moment: 'begin' | 'end',
     id: string,

@@ -97,9 +97,13 @@ export const pauseFunctions = (target: Target, request: PauseRequest): Promise<P
 export const resumeFunctions = (target: Target, request: PauseRequest): Promise<PauseChange[]> =>
   change(target, request, { command: 'resume', wanted: 'Enabled' });
 
-type Verb = { command: 'pause' | 'resume'; wanted: 'Disabled' | 'Enabled' };
+type DeliveryCommand = { command: 'pause' | 'resume'; wanted: 'Disabled' | 'Enabled' };
 
-const change = async (target: Target, request: PauseRequest, verb: Verb): Promise<PauseChange[]> => {
+const change = async (
+  target: Target,
+  request: PauseRequest,
+  verb: DeliveryCommand,
+): Promise<PauseChange[]> => {
   const { reason, audit, signal, patienceMs = usualPatienceMs } = request;
   const names = checkedNames(request);
   const mappings = await eventSourceMappings(target);
@@ -156,16 +160,16 @@ const mappingOf = async (
   );
 };
 
-type Wanted = {
+type MappingTarget = {
   look(): Promise<EventSourceMapping>;
   mappings: EventSourceMappings;
-  wanted: Verb['wanted'];
+  wanted: DeliveryCommand['wanted'];
   signal: AbortSignal;
   patienceMs: number;
 };
 
 /** The last state of the mapping: as wanted, or the state when the time was up. */
-const brought = async (first: EventSourceMapping, options: Wanted): Promise<EventSourceMapping> => {
+const brought = async (first: EventSourceMapping, options: MappingTarget): Promise<EventSourceMapping> => {
   const { look, mappings, wanted, signal, patienceMs } = options;
   const endMs = performance.now() + patienceMs;
   const opposite = wanted === 'Enabled' ? 'Disabled' : 'Enabled';

@@ -12,7 +12,7 @@ import type { ReadCaller } from './caller.ts';
 import { RefusedError, UsageError } from './command-errors.ts';
 import { localTarget } from './local-target.ts';
 import type { ReadStack, Stack, StackOutputs } from './stack-outputs.ts';
-import type { Noted } from './version.ts';
+import type { NotedVersion } from './version.ts';
 
 /** The deployment that an operator works on, and the clients for it. */
 export type Target = AwsClients & {
@@ -36,7 +36,7 @@ export type Target = AwsClients & {
   /** How to read the functions' log: the options of a CloudWatch Logs client, or a file; undefined: no log is kept. */
   functionLog?: { client: ClientOptions } | { file: string } | undefined;
   /** What was deployed, as the deployment wrote it down; undefined: unknown. */
-  deployed?: (() => Promise<Noted | undefined>) | undefined;
+  deployed?: (() => Promise<NotedVersion | undefined>) | undefined;
   /** The namespace of the functions' metrics. */
   metricNamespace: string;
   /** Who acts, by the name that they gave, for the audit log. */

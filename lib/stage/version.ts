@@ -33,7 +33,7 @@ const git = (...args: string[]): string | undefined => {
 };
 
 /** What a deployment wrote down. */
-export type Noted = {
+export type NotedVersion = {
   version: string | undefined;
   commit: string | undefined;
   /** When the last deployment changed the stack. */
@@ -53,14 +53,14 @@ export type DeployedVersion = {
 };
 
 /** Compares what was written down at deployment with this code. */
-export const compareDeployed = ({ version, commit }: Noted, own = ownVersion()): DeployedVersion => ({
+export const compareDeployed = ({ version, commit }: NotedVersion, own = ownVersion()): DeployedVersion => ({
   version,
   commit,
   is: relationOf({ version, commit }, own),
   command: own,
 });
 
-const relationOf = ({ version, commit }: Noted, own: Version): DeployedVersion['is'] => {
+const relationOf = ({ version, commit }: NotedVersion, own: Version): DeployedVersion['is'] => {
   if (version === undefined) return 'older';
   const order = compareVersions(version, own.version);
   if (order !== 0) return order < 0 ? 'older' : 'newer';

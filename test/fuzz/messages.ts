@@ -6,7 +6,7 @@ import {
   sqsMessageOf,
 } from '../../lib/delivery/letters/dead-letter.ts';
 import { letterChange } from '../../lib/delivery/letters/letter-facts.ts';
-import type { DeskRecord } from '../../lib/delivery/letters/record.ts';
+import type { IndexRecord } from '../../lib/delivery/letters/record.ts';
 import type { Terminal } from '../../lib/desk/cli/print/terminal.ts';
 import { linesOf } from '../../lib/desk/cli/print/view.ts';
 import { differences } from '../../lib/desk/messages/edit/change.ts';
@@ -214,7 +214,7 @@ const checkVerbs = (
   { body, isTaken, read: letter }: Sent & { read: Letter },
 ): void => {
   const { facts } = letterChange(letter, { ...letter, resource: undefined, writtenMs: letter.sentMs });
-  const record = { ...facts, message: letter.id, state: 'letter', waits: [] } as unknown as DeskRecord;
+  const record = { ...facts, message: letter.id, state: 'letter', waits: [] } as unknown as IndexRecord;
   matches({ id: ['0f6c1a52'], user: '301', orgUnit: '2001', error: 'x' }, record);
   const shown = [
     printableJson(groupsOf([record]).groups),

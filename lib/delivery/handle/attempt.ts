@@ -42,12 +42,12 @@ export type RecordResult = Result & {
   ids?: PlatformIds | undefined;
 };
 
-export type Received = { record: SQSRecord; delivery: Delivery };
+export type ReceivedRecord = { record: SQSRecord; delivery: Delivery };
 
 /** Processes one message as far as its state allows; never throws. */
 export const attempt = async <Data>(
   integration: Integration<Data>,
-  { record, delivery }: Received,
+  { record, delivery }: ReceivedRecord,
   invocation: Invocation,
 ): Promise<RecordResult> => {
   const { services } = invocation;
@@ -107,7 +107,7 @@ const fanOutReserveMs = ({ attemptTimeoutMs }: Limits): number => attemptTimeout
 const isNotFound = (result: Result): boolean =>
   result.outcome === 'parked' && result.failure.kind === 'rejected' && result.failure.status === 404;
 
-type Task<Data> = Received & {
+type Task<Data> = ReceivedRecord & {
   integration: Integration<Data>;
   message: Message<Data>;
   invocation: Invocation;

@@ -1,7 +1,7 @@
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
 import type { ReceiptOutcome } from '../letters/notes.ts';
 import { indexedIn } from '../letters/parts.ts';
-import type { Received, RecordResult } from './attempt.ts';
+import type { ReceivedRecord, RecordResult } from './attempt.ts';
 import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-message.ts';
 import { attributesOf } from './sqs-delivery.ts';
@@ -12,9 +12,9 @@ type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
  * The record that operators see of a message. Undefined for a message that ends with its first receipt, unless its sender asks, so
  * that a success costs nothing here. A letter is recorded before it is written.
  */
-export const deskNoteOf = <Data>(
+export const indexNoteOf = <Data>(
   integration: Integration<Data>,
-  { record, delivery }: Received,
+  { record, delivery }: ReceivedRecord,
   result: FinalResult,
 ): ReceiptOutcome | undefined => {
   const { outcome } = result;

@@ -6,7 +6,7 @@ import { type NamedObject, unwrapped } from '../../message/envelope.ts';
 import { MessageFailure } from '../../message/failure.ts';
 import { jsonIn, readJson } from '../../message/json.ts';
 import { ownText, type SafeText, safe, safeList, safeMatch } from '../../message/safe-text.ts';
-import { maxMessageBytes, type Outgoing, sqsProblem } from '../../message/sqs-limits.ts';
+import { maxMessageBytes, type OutgoingMessage, sqsProblem } from '../../message/sqs-limits.ts';
 import { openStored, type StoredFile } from '../../runtime/files/files.ts';
 import { fileName } from '../../runtime/privacy/file-name.ts';
 import { carriedOf } from '../letters/parts.ts';
@@ -20,7 +20,7 @@ export type FanOut = (
 ) => Promise<SafeText>;
 
 /** Sends messages to the function's own queue. @throws if one of them was not accepted; others may have been. */
-type SendOn = (messages: Outgoing[], signal: AbortSignal) => Promise<void>;
+type SendOn = (messages: OutgoingMessage[], signal: AbortSignal) => Promise<void>;
 
 type FanOutOptions = {
   /** Files must lie under `events/<function>/` of this bucket; undefined: no file is accepted. */
@@ -151,7 +151,7 @@ const sendFile = async (
 ): Promise<{ isWhole: boolean; progress: Progress }> => {
   const { attributes, maximumEvents, nowMs, untilMs, isLast } = sending;
   const progress = { ...from };
-  let messages: Outgoing[] = [];
+  let messages: OutgoingMessage[] = [];
   let bytes = 0;
   let hasEvents = progress.sent > 0;
   const flush = async (): Promise<void> => {
@@ -191,7 +191,7 @@ const nameOf = ({ bucket, key }: NamedObject): SafeText => fileName(`s3://${buck
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-type EventOrProblem = { message: Outgoing; isEvent: boolean } | { problem: SafeText };
+type EventOrProblem = { message: OutgoingMessage; isEvent: boolean } | { problem: SafeText };
 
 /** Whatever the queue accepts becomes a message; an invalid one gets its own letter. */
 const messageIn = (bytes: Uint8Array, attributes: Record<string, MessageAttributeValue>): EventOrProblem => {

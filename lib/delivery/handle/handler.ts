@@ -15,7 +15,7 @@ export const handlerOf =
   ) =>
   async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const invocation = begin(services(), context, event);
-    const { queues, incidents, arrivals, paceUse, desk, observe } = invocation.services;
+    const { queues, incidents, arrivals, paceUse, letterIndex, observe } = invocation.services;
     const results = await Promise.all(
       event.Records.map((record) => processRecord(integration, record, invocation)),
     );
@@ -29,7 +29,7 @@ export const handlerOf =
       return result?.outcome === 'waiting' ? [{ messageId, receiptHandle, seconds: result.seconds }] : [];
     });
     await queues.delay(waiting);
-    await Promise.all([incidents?.write(), arrivals?.write(), paceUse?.write(), desk?.write()]);
+    await Promise.all([incidents?.write(), arrivals?.write(), paceUse?.write(), letterIndex?.write()]);
     observe.flush();
     return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };

@@ -4,9 +4,9 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import { unread, withoutFields } from '../../runtime/privacy/letter-body.ts';
 import type { Verdict } from '../ledger/ledger.ts';
 import type { DeadLetter } from '../letters/dead-letter.ts';
-import { attempt, type Invocation, type Received, type RecordResult, unsent } from './attempt.ts';
+import { attempt, type Invocation, type ReceivedRecord, type RecordResult, unsent } from './attempt.ts';
 import { isLarge, isSuspect, receiptEntry } from './crashes.ts';
-import { deskNoteOf } from './desk-note.ts';
+import { indexNoteOf } from './desk-note.ts';
 import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-message.ts';
 import { report } from './report.ts';
@@ -65,7 +65,7 @@ type FinishOptions = { result: RecordResult; invocation: Invocation; isUnread?: 
 /** Writes the letter of a parked message, and reports the outcome. */
 const finishRecord = async <Data>(
   integration: Integration<Data>,
-  received: Received,
+  received: ReceivedRecord,
   { result: attempted, invocation: { services }, isUnread = false }: FinishOptions,
 ): Promise<RecordResult> => {
   const { record } = received;
@@ -83,9 +83,13 @@ const finishRecord = async <Data>(
       const resource = isUnread
         ? undefined
         : resourceIn(integration, record.body, { nowMs: received.delivery.startedMs, ids });
-      await services.desk?.recordLetter(record.messageId, isUnread ? { ...letter, body: '' } : letter, {
-        resource,
-      });
+      await services.letterIndex?.recordLetter(
+        record.messageId,
+        isUnread ? { ...letter, body: '' } : letter,
+        {
+          resource,
+        },
+      );
       await services.queues.writeLetter(letter);
     } catch (unwritten) {
       const waiting = afterUnwrittenLetter({ failure, unwritten }, received.delivery, services.limits);
@@ -95,8 +99,8 @@ const finishRecord = async <Data>(
   if (result.outcome !== 'isolate') {
     const asService = integration.actor === undefined;
     report(result, received, { services, asService, isUnread });
-    const note = services.desk && !isUnread && deskNoteOf(integration, received, result);
-    if (note) services.desk?.record(note);
+    const note = services.letterIndex && !isUnread && indexNoteOf(integration, received, result);
+    if (note) services.letterIndex?.record(note);
   }
   return result;
 };
@@ -106,7 +110,7 @@ const withheldRemedy =
 
 const letterFor = (
   { name, forbidden }: { name: string; forbidden?: readonly string[] },
-  { record, delivery }: Received,
+  { record, delivery }: ReceivedRecord,
   {
     failure,
     isValid,

@@ -1,7 +1,7 @@
 import { eventIdIn } from '../../message/message.ts';
 import { messageIdText, safe } from '../../message/safe-text.ts';
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
-import type { Received, RecordResult } from './attempt.ts';
+import type { ReceivedRecord, RecordResult } from './attempt.ts';
 import type { Services } from './services.ts';
 import { ageMs, waitedMs } from './sqs-delivery.ts';
 
@@ -10,7 +10,7 @@ type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
 /** Reports a message's outcome to the log, the metrics, the incidents and the pace's record. */
 export const report = (
   result: FinalResult,
-  { record, delivery }: Received,
+  { record, delivery }: ReceivedRecord,
   { services, asService, isUnread }: { services: Services; asService: boolean; isUnread: boolean },
 ): void => {
   const { outcome, calls, eventId, turnMs } = result;

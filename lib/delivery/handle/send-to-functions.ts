@@ -1,10 +1,10 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { MessageFailure } from '../../message/failure.ts';
 import { safe } from '../../message/safe-text.ts';
-import type { Outgoing } from '../../message/sqs-limits.ts';
+import type { OutgoingMessage } from '../../message/sqs-limits.ts';
 import { sendAll } from '../../runtime/aws/sqs.ts';
 
-export type Addressed = { function: string; message: Outgoing };
+export type AddressedMessage = { function: string; message: OutgoingMessage };
 
 type SendOptions<Item> = {
   /** Created when first needed: often there is nothing to send. */
@@ -19,7 +19,7 @@ type SendOptions<Item> = {
  * Sends messages to the queues of their functions, in order within each queue.
  * @throws if one of them was not accepted; others may have been.
  */
-export const sendToFunctions = async <Item extends Addressed>(
+export const sendToFunctions = async <Item extends AddressedMessage>(
   items: readonly Item[],
   { sqs, queueUrlOf, signal, taken }: SendOptions<Item>,
 ): Promise<void> => {

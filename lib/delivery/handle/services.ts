@@ -19,7 +19,7 @@ import { createDigest, type Digest } from '../ledger/digest.ts';
 import { type Ledger, TableLedger } from '../ledger/ledger.ts';
 import { createLedgerTable } from '../ledger/table.ts';
 import { createLetterStore } from '../letters/letter-file.ts';
-import { createDeskNotes, type DeskNotes } from '../letters/notes.ts';
+import { createIndexNotes, type IndexNotes } from '../letters/notes.ts';
 import { createFanOut, type FanOut } from './fan-out.ts';
 import { createInFlight } from './in-flight.ts';
 import { createQueues, type Queues } from './queues.ts';
@@ -43,7 +43,7 @@ export type Services = {
   /** Undefined if no table is configured. */
   arrivals?: Arrivals | undefined;
   /** Records letters and waiting messages for operators; undefined if no table is configured. */
-  desk?: DeskNotes | undefined;
+  letterIndex?: IndexNotes | undefined;
   /** Records how much of the platform's rate limit the function uses. */
   paceUse?: PaceUseRecord | undefined;
   crosswalk: Crosswalk;
@@ -86,12 +86,12 @@ export const createServices = (functionName: string, settings: MessageSettings):
       observe.failed(kind);
     },
   });
-  const desk =
-    settings.tables.desk === undefined
+  const letterIndex =
+    settings.tables.letterIndex === undefined
       ? undefined
-      : createDeskNotes({
+      : createIndexNotes({
           dynamodb,
-          table: settings.tables.desk,
+          table: settings.tables.letterIndex,
           nowMs: Date.now,
           function: functionName,
           warn: observe.warn,
@@ -113,7 +113,7 @@ export const createServices = (functionName: string, settings: MessageSettings):
         ),
       timeoutMs: settings.files.timeoutMs,
     }),
-    desk,
+    letterIndex: letterIndex,
     ...ledgerServicesOf(functionName, settings, services),
     paceUse,
     crosswalk: crosswalkOn(settings.tables.crosswalk, dynamodb),

@@ -2,7 +2,7 @@ import { type Failure, MessageFailure, type Refusal } from '../../message/failur
 import { isRetried } from '../../message/failure-kinds.ts';
 import { ownText, readBack, type SafeText, safe } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
-import type { Unresolved } from '../ledger/judge.ts';
+import type { UnresolvedAttempt } from '../ledger/judge.ts';
 import type { Integration, IntegrationContext } from './integration.ts';
 
 /** The platform may date a change by a clock that differs from ours by up to a day. */
@@ -15,7 +15,7 @@ const toleratedClockMs = 86_400_000;
 export const wasDone = async <Data>(
   { verify }: Integration<Data>,
   data: Data,
-  { context, unresolved }: { context: IntegrationContext; unresolved: Unresolved },
+  { context, unresolved }: { context: IntegrationContext; unresolved: UnresolvedAttempt },
 ): Promise<boolean> => {
   const { acceptedUnverified } = unresolved;
   const since = ownText(new Date(unresolved.sinceMs).toISOString());

@@ -151,11 +151,11 @@ export const isOverruling = ({ fields }: Item, names: readonly string[], version
 /** Number of messages about one subresource that are remembered, including the last. */
 export const rememberedMessages = 6;
 
-type Remembering = { field: string; version: string; overrules: boolean };
+type RecentMessage = { field: string; version: string; overrules: boolean };
 
 export const remembering = (
   recent: Item['recentMessages'],
-  { field, version, overrules }: Remembering,
+  { field, version, overrules }: RecentMessage,
 ): Item['recentMessages'] => {
   const name = subresourceOf(field);
   const digest = identityDigest(version);

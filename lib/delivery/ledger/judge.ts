@@ -54,7 +54,7 @@ export type SendJudgement = {
   /** What an earlier attempt of the message has left open. */
   before?: Open | undefined;
   /** If it must not be sent twice: what to look for first. */
-  unresolved?: Unresolved | undefined;
+  unresolved?: UnresolvedAttempt | undefined;
 };
 
 /**
@@ -64,7 +64,7 @@ export type SendJudgement = {
 export type LedgerWaitReason = 'busy' | 'newer' | 'copy' | 'look';
 
 /** An attempt of a message that must not be sent twice has no outcome. */
-export type Unresolved = {
+export type UnresolvedAttempt = {
   sinceMs: number;
   /** The platform answered with a success. */
   acceptedUnverified: boolean;
@@ -244,7 +244,7 @@ const sending = ({ given, version, own }: Facts): SendJudgement => ({
   before: own,
 });
 
-const unresolvedIn = ({ item, entry, isReplay }: Facts, own: Open): Unresolved => {
+const unresolvedIn = ({ item, entry, isReplay }: Facts, own: Open): UnresolvedAttempt => {
   const decided = isReplay && entry.decidedMs !== undefined && entry.decidedMs >= item.busyUntilMs;
   const unresolved = unresolvedOf(own, item);
   // A person who has looked knows more than the platform's success shows.
@@ -255,7 +255,7 @@ const unresolvedIn = ({ item, entry, isReplay }: Facts, own: Open): Unresolved =
 export const unresolvedOf = (
   { sinceMs, acceptedMs, refusal, version }: Open,
   { fields }: Item,
-): Unresolved => ({
+): UnresolvedAttempt => ({
   sinceMs,
   acceptedUnverified: acceptedMs > 0,
   decided: false,

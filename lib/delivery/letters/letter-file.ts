@@ -3,7 +3,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import { readJson } from '../../message/json.ts';
-import type { Outgoing } from '../../message/sqs-limits.ts';
+import type { OutgoingMessage } from '../../message/sqs-limits.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import { type DeadLetter, sqsMessageOf } from './dead-letter.ts';
 import { carriedOf } from './parts.ts';
@@ -21,7 +21,7 @@ const lineSchema = z.looseObject({
 });
 
 /** A complete letter, its attributes in SQS' form. */
-export type WholeLetter = Outgoing & { source: string };
+export type WholeLetter = OutgoingMessage & { source: string };
 
 /** `about` is only for the file's readers. */
 export const lineOf = (about: object, { source, body, attributes }: WholeLetter): string =>

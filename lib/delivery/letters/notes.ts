@@ -7,11 +7,11 @@ import { writeInReserve } from '../../runtime/aws/table-items.ts';
 import type { DeadLetter } from './dead-letter.ts';
 import { type IndexedParts, indexedNames } from './parts.ts';
 import { recordsOf } from './read-records.ts';
-import type { DeskRecord, DeskTable } from './record.ts';
+import type { IndexRecord, LetterIndex } from './record.ts';
 import type { Subject } from './subject.ts';
 import { type RecordUpdate, writeRecord } from './write-record.ts';
 
-type Recorded =
+type RecordedNote =
   | 'message'
   | 'remedy'
   | 'status'
@@ -22,7 +22,7 @@ type Recorded =
   | keyof IndexedParts;
 
 /** The outcome of one receipt of a message. */
-export type ReceiptOutcome = Pick<DeskRecord, Recorded> & {
+export type ReceiptOutcome = Pick<IndexRecord, RecordedNote> & {
   outcome: Exclude<Outcome, 'parked'>;
   /** Kind of the failure, or of the wait without a failure. Undefined: it blocks nothing. */
   kind: string | undefined;
@@ -43,7 +43,7 @@ export type ReceiptOutcome = Pick<DeskRecord, Recorded> & {
   isAsked: boolean;
 };
 
-export type DeskNotes = {
+export type IndexNotes = {
   /**
    * Call this before a letter is written, so that every letter in the queue is in a list. It never throws: the letter matters more.
    */
@@ -53,14 +53,14 @@ export type DeskNotes = {
   write(): Promise<void>;
 };
 
-type Options = DeskTable & { function: string; warn: Warn };
+type Options = LetterIndex & { function: string; warn: Warn };
 
 /** A letter waits this long at most for its record, in milliseconds. */
 const parkingMs = 2_000;
 /** A look at the records takes this long at most, in milliseconds. */
 const lookingMs = 1_000;
 
-export const createDeskNotes = ({ function: name, warn, ...table }: Options): DeskNotes => {
+export const createIndexNotes = ({ function: name, warn, ...table }: Options): IndexNotes => {
   const recorded = new Map<string, ReceiptOutcome>();
   const failed = (message: string, error: unknown): void =>
     warn(safe`the outcome of a message could not be recorded for the operators`, {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type FailureKind, needsPerson } from '../../message/failure-kinds.ts';
 import { networkRemedyIn } from '../../message/network-errors.ts';
 import { recordsOf } from './read-records.ts';
-import type { DeskRecord, DeskTable } from './record.ts';
+import type { IndexRecord, LetterIndex } from './record.ts';
 
 /** The outcome of a message that was sent; `unknown`: no function has recorded one yet. */
 export type SendOutcome = 'through' | 'cameBack' | 'waits' | 'unknown';
@@ -11,7 +11,7 @@ export type Outcomes = {
   /** By SQS' ids, messages that were sent with the attribute `receipt`. */
   expect(messages: readonly string[]): void;
   outcomeOf(message: string): SendOutcome;
-  recordOf(message: string): DeskRecord | undefined;
+  recordOf(message: string): IndexRecord | undefined;
   /** Waits until the final outcome of each is known, or the time is over; returns the number still open. */
   settled(
     messages: readonly string[],
@@ -30,9 +30,9 @@ const maxAsked = 1_000;
 const maxFailures = 5;
 
 /** Reads the outcomes that functions record for messages whose sender asks for it. */
-export const watchOutcomes = (table: DeskTable): Outcomes => {
+export const watchOutcomes = (table: LetterIndex): Outcomes => {
   const open = new Set<string>();
-  const records = new Map<string, DeskRecord>();
+  const records = new Map<string, IndexRecord>();
   const ending = new AbortController();
   let problem: unknown;
 

@@ -1,6 +1,6 @@
 import { type Attributes, attribute } from '../../runtime/aws/dynamodb.ts';
 import { readItems } from '../../runtime/aws/dynamodb-batches.ts';
-import { type DeskRecord, type DeskTable, type List, listIndex, recordIn, shards } from './record.ts';
+import { type IndexRecord, type LetterIndex, type List, listIndex, recordIn, shards } from './record.ts';
 import type { SubjectFilter } from './subject.ts';
 
 /** A condition that DynamoDB checks, so that it sends only the records that meet it. */
@@ -32,12 +32,12 @@ type ListOptions = {
 
 /** All records of a list that meet the condition, or those of some kinds, in no order. @throws if the table cannot be read. */
 export const listed = async (
-  table: DeskTable,
+  table: LetterIndex,
   list: List,
   { kinds, condition, signal }: ListOptions = {},
-): Promise<DeskRecord[]> => {
+): Promise<IndexRecord[]> => {
   const places = kinds === undefined ? [''] : [...new Set(kinds)].map((kind) => `${kind} `);
-  const found: DeskRecord[] = [];
+  const found: IndexRecord[] = [];
   const shared = sharing();
   const read = async (shard: number, place: string): Promise<void> => {
     const input = {
@@ -62,11 +62,11 @@ export const listed = async (
 
 /** Every record that meets the condition, including those of messages that have ended. @throws if the table cannot be read. */
 export const scanned = async (
-  table: DeskTable,
+  table: LetterIndex,
   condition: Condition,
   { signal }: { signal?: AbortSignal } = {},
-): Promise<DeskRecord[]> => {
-  const found: DeskRecord[] = [];
+): Promise<IndexRecord[]> => {
+  const found: IndexRecord[] = [];
   await Promise.all(
     Array.from({ length: shards }, async (_, segment) => {
       const input = {
@@ -89,11 +89,11 @@ export const scanned = async (
  * table cannot be read.
  */
 export const recordsOf = async (
-  table: DeskTable,
+  table: LetterIndex,
   messages: readonly string[],
   { signal, isOld = false }: { signal?: AbortSignal; isOld?: boolean } = {},
-): Promise<Map<string, DeskRecord>> => {
-  const found = new Map<string, DeskRecord>();
+): Promise<Map<string, IndexRecord>> => {
+  const found = new Map<string, IndexRecord>();
   const keys = [...new Set(messages)].map((message) => ({ message: attribute(message) }));
   const use = (item: Attributes): void => {
     for (const record of recordsIn([item], table)) found.set(record.message, record);
@@ -108,7 +108,7 @@ type PageRequest = {
 };
 
 async function* pages(
-  { dynamodb }: DeskTable,
+  { dynamodb }: LetterIndex,
   action: 'Query' | 'Scan',
   { input, signal }: PageRequest,
 ): AsyncGenerator<Attributes[]> {
@@ -126,9 +126,9 @@ async function* pages(
 
 const recordsIn = (
   items: Attributes[],
-  { nowMs }: DeskTable,
+  { nowMs }: LetterIndex,
   shared?: (text: string) => string,
-): DeskRecord[] => items.flatMap((item) => recordIn(item, nowMs(), shared) ?? []);
+): IndexRecord[] => items.flatMap((item) => recordIn(item, nowMs(), shared) ?? []);
 
 /** Most letters say the same as others: their texts are kept once, which is a quarter of the memory. */
 const sharing = () => {

@@ -3,10 +3,10 @@ import type { Attributes, AttributeValue, DynamoDb } from '../../runtime/aws/dyn
 import { type IndexedParts, indexedNames } from './parts.ts';
 
 /**
- * The desk's table: what operators see of messages that are not simply done. It has one record for each message, by SQS' id, which
+ * The letter index: what operators see of messages that are not simply done. It has one record for each message, by SQS' id, which
  * also names its letter. The queues are the source of truth: a lost or stale record loses no message.
  */
-export type DeskTable = { dynamodb: DynamoDb; table: string; nowMs(): number };
+export type LetterIndex = { dynamodb: DynamoDb; table: string; nowMs(): number };
 
 /** Each record is in one of these lists or, once its message has ended, in none. */
 export const lists = ['letter', 'waiting'] as const;
@@ -41,7 +41,7 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
-export type DeskRecord = IndexedParts & {
+export type IndexRecord = IndexedParts & {
   message: string;
   state: State;
   /** When it entered this state: for a letter, when it was written. */
@@ -89,7 +89,7 @@ export type DeskRecord = IndexedParts & {
 
 export type Wait = { kind: string; firstMs: number; lastMs: number; count: number };
 
-export type LetterRecord = DeskRecord & { state: 'letter' };
+export type LetterRecord = IndexRecord & { state: 'letter' };
 
 const noWaits: readonly Wait[] = [];
 
@@ -110,7 +110,7 @@ export const recordIn = (
   item: Attributes,
   nowMs: number,
   shared: (text: string) => string = (text) => text,
-): DeskRecord | undefined => {
+): IndexRecord | undefined => {
   if (Number(item.expires?.N) * 1000 <= nowMs) return undefined;
   const often = (value: AttributeValue | undefined): string | undefined =>
     value?.S === undefined ? undefined : shared(value.S);

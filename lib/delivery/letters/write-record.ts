@@ -3,8 +3,8 @@ import { writeItems } from '../../runtime/aws/dynamodb-batches.ts';
 import { indexedNames, maxIndexed } from './parts.ts';
 import { recordsOf } from './read-records.ts';
 import {
-  type DeskTable,
   keptSeconds,
+  type LetterIndex,
   type List,
   listKey,
   lists,
@@ -30,7 +30,7 @@ export type RecordUpdate = {
  * @throws if the table cannot be written.
  */
 export const writeRecord = async (
-  { dynamodb, table, nowMs }: DeskTable,
+  { dynamodb, table, nowMs }: LetterIndex,
   message: string,
   { state, facts, waits = false, condition, signal }: RecordUpdate & { signal?: AbortSignal },
 ): Promise<boolean> => {
@@ -104,7 +104,7 @@ const cut = (name: string, value: Facts[string]): Facts[string] => {
  * @throws if the table cannot be read or written.
  */
 export const putRecords = async (
-  table: DeskTable,
+  table: LetterIndex,
   changes: ReadonlyMap<string, RecordUpdate>,
 ): Promise<void> => {
   const before = await recordsOf(table, [...changes.keys()]);
@@ -123,7 +123,7 @@ export const putRecords = async (
 };
 
 /** Who did it to a letter, why, and the id under which its message continued. */
-export type RecordEnding = {
+export type EndOfRecord = {
   state: Exclude<State, List>;
   by: string;
   why?: string | undefined;
@@ -132,7 +132,7 @@ export type RecordEnding = {
 
 /** Ends the record of a letter that is no longer in the queue. */
 export const endRecord = (
-  table: DeskTable,
+  table: LetterIndex,
   { message, function: name, kind }: { message: string; function: string; kind: string },
-  { state, ...facts }: RecordEnding,
+  { state, ...facts }: EndOfRecord,
 ): Promise<boolean> => writeRecord(table, message, { state, facts: { function: name, kind, ...facts } });

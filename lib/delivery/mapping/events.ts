@@ -19,7 +19,7 @@ import { timeIn } from './times.ts';
 export type MappingSource = ReadonlyMap<string, Cell> | object;
 
 /** The data of a message that a row or notice makes. They are checked by the function's schema only if that is asked for. */
-export type Made = {
+export type MappedEvents = {
   function: string;
   /** Index of the message in the mapping, from 0. */
   at: number;
@@ -50,7 +50,7 @@ export const mappingProblemsText = (problems: readonly Problem[]): SafeText =>
 
 /** Problems if one of its columns cannot be used: then it makes no message at all. */
 export type MadeOrProblems =
-  | { events: Made[]; problems?: undefined }
+  | { events: MappedEvents[]; problems?: undefined }
   | { problems: Problem[]; events?: undefined };
 
 /** Applies a mapping to a row or notice: empty if no message applies. `only`: index of the one message to apply. */
@@ -109,12 +109,12 @@ const isListed = ({ origin, is, not, isClosed }: Condition, input: MappingInput)
   return isClosed === true || is?.has(text) === true || not?.has(text) === true;
 };
 
-type Wanted = { message: MappedMessage; event: MappedEvent; at: number };
+type EventToMap = { message: MappedMessage; event: MappedEvent; at: number };
 type MappingInput = { given: MappingSource; cells: Cells };
 type Problems = Map<string, Problem>;
 
 const all = (
-  wanted: Wanted[],
+  wanted: EventToMap[],
   { only, ...reading }: MappingInput & { only: number | undefined },
 ): MadeOrProblems => {
   const problems: Problems = new Map();
@@ -133,7 +133,7 @@ export const isOfNotice = (
   (valueAt(notice, 'resource.name') ?? valueAt(notice, 'resource')) === resource &&
   (operations === undefined || operations.includes(textOf(valueAt(notice, 'operation'))));
 
-const isFor = ({ message, event }: Wanted, input: MappingInput, problems: Problems): boolean => {
+const isFor = ({ message, event }: EventToMap, input: MappingInput, problems: Problems): boolean => {
   const isRemoval = event === message.removed;
   const { given } = input;
   if (message.resource !== undefined && given instanceof Map) return false;
@@ -192,7 +192,7 @@ const atMs = (text: string, cells: Cells): number | undefined => {
   return time === undefined ? undefined : Date.parse(time);
 };
 
-const make = ({ message, event, at }: Wanted, input: MappingInput, problems: Problems): Made => {
+const make = ({ message, event, at }: EventToMap, input: MappingInput, problems: Problems): MappedEvents => {
   const data: Record<string, unknown> = {};
   for (const field of event.fields) {
     const { path, from } = field;
@@ -325,7 +325,7 @@ const inType = (value: unknown, types: Set<string>, decimal: Cells['decimal']): 
 /** The problems of a message by column. A value that no column gives is named by its path, and the message itself by `row`. */
 export const problemsByColumn = (
   problems: readonly MessageProblem[],
-  { columns }: Pick<Made, 'columns'>,
+  { columns }: Pick<MappedEvents, 'columns'>,
   row: SafeText,
 ): Problem[] =>
   problems.map(({ field = row, problem }) => {

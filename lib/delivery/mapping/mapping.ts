@@ -167,12 +167,12 @@ export const mappingAs = <Each extends Mapping>(mapping: Each, separator: string
     ? { ...mapping, cells: { ...mapping.cells, decimal: 'either' } }
     : mapping;
 
-type Kinds = ReadonlyMap<string, Pick<Integration<unknown>, 'data'>>;
+type IntegrationSchemas = ReadonlyMap<string, Pick<Integration<unknown>, 'data'>>;
 
 /** Reads a mapping file by the schemas of the functions; or returns its problems, each with its place in the file. */
 export const readMapping = (
   text: string,
-  functions: Kinds,
+  functions: IntegrationSchemas,
 ): { mapping: Mapping } | { problems: string[] } => {
   // Programs on Windows put a byte order mark before UTF-8.
   const read = readJsonWithPlace(text.replace(/^\uFEFF/, ''));

@@ -53,7 +53,7 @@ export const run = async (args: string[], given: Terminal): Promise<number> => {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const isInterrupted = terminal.signal.aborted && error instanceof Error && error.name === 'AbortError';
-    if (!isInterrupted) terminal.err(await toldError(error, started ?? program, terminal));
+    if (!isInterrupted) terminal.err(await errorText(error, started ?? program, terminal));
     return statusUnlessInterrupted(error instanceof UsageError ? 2 : 1);
   } finally {
     terminal.line('');
@@ -119,7 +119,7 @@ const checkFunctions = (command: Command): void => {
   if (unknown !== undefined) throw new UsageError(unknownName('function', unknown, known));
 };
 
-const toldError = async (error: unknown, command: Command, terminal: Terminal): Promise<string> => {
+const errorText = async (error: unknown, command: Command, terminal: Terminal): Promise<string> => {
   const [{ errorSentence }, { wrapped }, { terminalFor }] = await Promise.all([
     import('./print/error-sentence.ts'),
     import('./print/table.ts'),

@@ -7,7 +7,7 @@ import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import { readStack } from '../../stage/stack-outputs.ts';
 import { isNamed, type Target, type TargetOptions, targetFrom } from '../../stage/target.ts';
 import { type Filter, filterSchema } from '../messages/letters/filter.ts';
-import type { Operator } from '../verbs/operator.ts';
+import type { OperatorContext } from '../verbs/operator.ts';
 import { optionOf } from '../views/filter-options.ts';
 import { quoted } from '../views/quoted.ts';
 import { text, type View } from '../views/view.ts';
@@ -32,7 +32,7 @@ export type Cli = {
 
 /** What one command works with, as typed; its options are checked when they are read. The operator sits at the terminal. */
 export type CommandContext = Cli &
-  Operator & {
+  OperatorContext & {
     isJson: boolean;
     /** The options that name a deployment, as typed. */
     readonly targetOptions: TargetOptions;
@@ -78,7 +78,7 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
     hasPrinted = true;
     printing(document, says);
   };
-  const show: Operator['show'] = (_, content, document) => {
+  const show: OperatorContext['show'] = (_, content, document) => {
     if (!isJson || document !== undefined) print(document, () => content);
   };
   const agreed = async (question: string, option = '--yes'): Promise<boolean> => {

@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import { howToGetRole, needsRole } from '../../stage/roles.ts';
-import { addLive, type Context, type Desk, formOf, lackingAt, render } from './desk.ts';
+import { addLive, type ConsoleServices, type Context, formOf, lackingAt, render } from './desk.ts';
 import { guard, safeNext, signIn } from './guard.ts';
 import { html, said } from './html/html.ts';
 import { bare } from './page.ts';
@@ -23,7 +23,7 @@ import { addUncertain } from './screens/uncertain.ts';
 
 type AppOptions = {
   /** Adds the options' screens. */
-  optionScreens: readonly ((desk: Desk) => void)[];
+  optionScreens: readonly ((services: ConsoleServices) => void)[];
   /** The host as browsers name it, with the port. */
   host: string;
   sentence(error: unknown): string;
@@ -52,33 +52,35 @@ const lastScreens = [addTrace, addLog, addTransfer, addRuns];
 
 /** The console: the checks of each request, then its screens. */
 export const createApp = (
-  given: Omit<Desk, 'app'>,
+  given: Omit<ConsoleServices, 'app'>,
   { host, optionScreens, sentence, onUse }: AppOptions,
 ): Hono => {
   const app = new Hono();
-  const desk = { ...given, app };
+  const services = { ...given, app };
   app.use(guard({ ...given, host, onUse }));
-  addChecks(desk);
+  addChecks(services);
   addAssets(app);
-  app.post('/session', (context) => signInWithToken(desk, context));
-  for (const add of [...screens, ...optionScreens, ...lastScreens]) add(desk);
-  addLive(desk, '/live', async () => ({ version: 0, part: () => html`` }));
-  app.notFound((context) => problemPage(desk, context, { status: 404, text: 'There is no such screen.' }));
+  app.post('/session', (context) => signInWithToken(services, context));
+  for (const add of [...screens, ...optionScreens, ...lastScreens]) add(services);
+  addLive(services, '/live', async () => ({ version: 0, part: () => html`` }));
+  app.notFound((context) =>
+    problemPage(services, context, { status: 404, text: 'There is no such screen.' }),
+  );
   app.onError((error, context) => {
     const isOurs = error instanceof UsageError || error instanceof RefusedError;
-    return problemPage(desk, context, { status: isOurs ? 400 : 502, text: sentence(error) });
+    return problemPage(services, context, { status: isOurs ? 400 : 502, text: sentence(error) });
   });
   return app;
 };
 
-const addChecks = (desk: Desk): void => {
-  const { app } = desk;
+const addChecks = (services: ConsoleServices): void => {
+  const { app } = services;
   const limit = (maxSize: number) =>
     bodyLimit({
       maxSize,
       onError: (context) => {
         const text = `A form can have at most ${maxSize / 1024} KB.`;
-        return problemPage(desk, context, { status: 413, text });
+        return problemPage(services, context, { status: 413, text });
       },
     });
   app.use((context, next) =>
@@ -93,10 +95,10 @@ const addChecks = (desk: Desk): void => {
   });
   // IAM would refuse it, too, after the form was filled in and read.
   app.use(async (context, next) => {
-    await desk.rolesKnown;
-    const lacking = context.req.method === 'POST' ? lackingAt(desk, context.req.path) : undefined;
+    await services.rolesKnown;
+    const lacking = context.req.method === 'POST' ? lackingAt(services, context.req.path) : undefined;
     if (lacking !== undefined)
-      throw new RefusedError(`${needsRole(lacking, desk.target.prefix)} ${howToGetRole}`);
+      throw new RefusedError(`${needsRole(lacking, services.target.prefix)} ${howToGetRole}`);
     return next();
   });
 };
@@ -113,7 +115,7 @@ const addAssets = (app: Hono): void => {
     });
 };
 
-const signInWithToken = async ({ session }: Desk, context: Context) => {
+const signInWithToken = async ({ session }: ConsoleServices, context: Context) => {
   const form = await formOf(context);
   const next = safeNext(form.get('next') ?? '/');
   if (session.exchange(context, form.get('token') ?? '')) return context.redirect(next, 303);
@@ -129,13 +131,14 @@ const signInWithToken = async ({ session }: Desk, context: Context) => {
 };
 
 const problemPage = (
-  desk: Desk,
+  services: ConsoleServices,
   context: Context,
   { status, text }: { status: keyof typeof titles; text: string },
 ) => {
   context.status(status);
-  if (!desk.session.isSignedIn(context)) return context.html(bare(titles[status], html`${titles[status]}`));
+  if (!services.session.isSignedIn(context))
+    return context.html(bare(titles[status], html`${titles[status]}`));
   const content = html`<p class="problem" role="alert">${said(text)}</p>
 <p><a href="/">Overview</a></p>${status === 502 ? html`<p class="quiet">Nothing is lost: letters stay in their queue, and messages are still handled.</p>` : status === 404 ? '' : html`<p>Go back, correct the form, and try again.</p>`}`;
-  return render(desk, context, { title: titles[status], content });
+  return render(services, context, { title: titles[status], content });
 };

@@ -1,5 +1,5 @@
 /** A value that takes long to read, read once for many requests. */
-export type Kept<Value> = {
+export type CachedValue<Value> = {
   /** @throws the error of the reading. */
   get(): Promise<{ value: Value; atMs: number }>;
   /** False: there is none yet, so `get` takes as long as a reading. */
@@ -19,10 +19,10 @@ const maxAgeMs = 60_000;
  * A value older than `freshMs`, or than five times its reading time (30 s at most), is read again. If reading takes long, the caller gets
  * the previous value with its time. If a reading fails, the error is thrown; the old value is not returned in its place.
  */
-export const createKept = <Value>(
+export const createCachedValue = <Value>(
   read: () => Promise<Value>,
   { freshMs }: { freshMs: number },
-): Kept<Value> => {
+): CachedValue<Value> => {
   let kept: { value: Value; atMs: number; tookMs: number } | undefined;
   let reading: Promise<{ value: Value; atMs: number }> | undefined;
   const readAnew = (): Promise<{ value: Value; atMs: number }> => {

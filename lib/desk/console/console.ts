@@ -15,8 +15,8 @@ import type { Target } from '../../stage/target.ts';
 import { waitingGroups } from '../messages/waiting/waiting.ts';
 import { statusOf } from '../reviews/status.ts';
 import { createApp } from './app.ts';
-import { createKept } from './cached-value.ts';
-import { createLists, type Lists } from './desk.ts';
+import { createCachedValue } from './cached-value.ts';
+import { type CachedLists, createLists } from './desk.ts';
 import { createSession, headers } from './guard.ts';
 import { withoutCommands } from './html/html.ts';
 import { createKeptFilters } from './kept-filters.ts';
@@ -56,14 +56,14 @@ const longestAskMs = 1_000;
 /** After the console ends, open pages ask for the results of their runs this long. */
 const lastNewsMs = 500;
 
-/** Serves the desk to browsers on this machine, with the rights of the user who started it. @throws RefusedError if the port is taken. */
+/** Serves the console to browsers on this machine, with the rights of the user who started it. @throws RefusedError if the port is taken. */
 export const startConsole = async (target: Target, options: ConsoleOptions): Promise<Console> => {
   const { idleMs } = options;
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
   const sentence = sentenceFor(options);
-  const { desk, optionScreens } = await createDesk(target, { ...options, signal, sentence });
-  const { runs, lists, session } = desk;
+  const { services, optionScreens } = await createDesk(target, { ...options, signal, sentence });
+  const { runs, lists, session } = services;
   const { servers, port } = await listening(options.port);
   // Security: a random host name gives each console its own origin, so that data which an earlier server on this port left in the browser
   // do not apply. The name is secret, because browsers send the cookie to other ports of the same host.
@@ -72,7 +72,7 @@ export const startConsole = async (target: Target, options: ConsoleOptions): Pro
   const onUse = (): void => {
     usedMs = Date.now();
   };
-  const app = createApp(desk, { host, sentence, optionScreens, onUse });
+  const app = createApp(services, { host, sentence, optionScreens, onUse });
   const errorHandler = () => new Response('This is not a request of a browser.', { status: 400, headers });
   for (const server of servers) server.on('request', getRequestListener(app.fetch, { errorHandler }));
 
@@ -125,7 +125,7 @@ const createDesk = async (target: Target, { readOnly, signal, sentence, keptIn, 
     (each) => each ?? [],
   );
   const readStatus = () => statusOf(target, { functions, parts, signal, lists: listsOf(lists) });
-  const status = createKept(readStatus, { freshMs: 10_000 });
+  const status = createCachedValue(readStatus, { freshMs: 10_000 });
   const audit = readOnly
     ? refusing
     : createAudit(target, ({ moment, command, id, who }) => {
@@ -135,7 +135,7 @@ const createDesk = async (target: Target, { readOnly, signal, sentence, keptIn, 
     for (const kept of [lists.letters, lists.waiting, status]) kept.changed();
   };
   const name = target.prefix.slice(0, -1);
-  const desk = {
+  const services = {
     target,
     name,
     who,
@@ -153,7 +153,7 @@ const createDesk = async (target: Target, { readOnly, signal, sentence, keptIn, 
     filters: createKeptFilters(join(keptIn, 'filters.json'), name),
     keys: await createKeptKeys(join(keptIn, 'console.json')),
   };
-  return { desk, optionScreens };
+  return { services, optionScreens };
 };
 
 /** Until IAM has answered, every form is offered: IAM refuses what the caller may not do. */
@@ -200,7 +200,7 @@ const listening = async (asked: number): Promise<{ servers: Server[]; port: numb
 };
 
 /** The cached lists of letters and waiting messages for the status. */
-const listsOf = ({ letters, waiting }: Lists) => ({
+const listsOf = ({ letters, waiting }: CachedLists) => ({
   letters: async () => {
     const { all, groupsOf, queued } = (await letters.get()).value;
     return { groups: groupsOf(all).groups, queued, listed: all.length, matching: all.length };

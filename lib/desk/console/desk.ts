@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { stream } from 'hono/streaming';
-import type { DeskRecord, LetterRecord } from '../../delivery/letters/record.ts';
+import type { IndexRecord, LetterRecord } from '../../delivery/letters/record.ts';
 import type { OptionDesk } from '../../option.ts';
 import type { Audit } from '../../stage/audit.ts';
 import { UsageError } from '../../stage/command-errors.ts';
@@ -10,37 +10,37 @@ import { type CommandName, type Role, roleOf } from '../../stage/roles.ts';
 import type { Target } from '../../stage/target.ts';
 import { type Filter, filterSchema } from '../messages/letters/filter.ts';
 import type { Group } from '../messages/letters/groups.ts';
-import { type Found, findLetters } from '../messages/letters/list.ts';
+import { findLetters, type LetterSearch } from '../messages/letters/list.ts';
 import { findWaiting } from '../messages/waiting/waiting.ts';
 import type { Status } from '../reviews/status.ts';
-import { becameOfFilter } from '../verbs/what-happened.ts';
+import { endedLettersOfFilter } from '../verbs/what-happened.ts';
 import { countOf, numberOf } from '../views/format.ts';
 import { groupTable, matchText } from '../views/letters.ts';
 import type { OptionStatus } from '../views/status.ts';
 import { type Block, type Form, href, text, type View } from '../views/view.ts';
-import { createKept, type Kept } from './cached-value.ts';
-import type { Session } from './guard.ts';
+import { type CachedValue, createCachedValue } from './cached-value.ts';
+import type { BrowserSession } from './guard.ts';
 import { locked } from './html/forms.ts';
 import { type Html, html } from './html/html.ts';
 import { shown } from './html/view.ts';
-import type { KeptFilters } from './kept-filters.ts';
-import type { KeptKeys } from './kept-keys.ts';
+import type { SavedFilters } from './kept-filters.ts';
+import type { SavedKeySetting } from './kept-keys.ts';
 import { page } from './page.ts';
 import type { Run, Runs } from './runs.ts';
-import { verbOfPath } from './verb-of-path.ts';
+import { commandOfPath } from './verb-of-path.ts';
 
-export type Lists = { letters: Kept<Found>; waiting: Kept<DeskRecord[]> };
+export type CachedLists = { letters: CachedValue<LetterSearch>; waiting: CachedValue<IndexRecord[]> };
 
-/** Changes in the desk's table become visible after at most this many milliseconds. */
+/** Changes in the letter index become visible after at most this many milliseconds. */
 const freshMs = 2_000;
 
-export const createLists = (target: Target, signal: AbortSignal): Lists => ({
-  letters: createKept(() => findLetters(target, {}, signal), { freshMs }),
-  waiting: createKept(() => findWaiting(target, {}, signal), { freshMs }),
+export const createLists = (target: Target, signal: AbortSignal): CachedLists => ({
+  letters: createCachedValue(() => findLetters(target, {}, signal), { freshMs }),
+  waiting: createCachedValue(() => findWaiting(target, {}, signal), { freshMs }),
 });
 
 /** What the screens share. */
-export type Desk = {
+export type ConsoleServices = {
   app: Hono;
   target: Target;
   /** The name of the deployment, as in `sis-relay-prod`. */
@@ -51,57 +51,58 @@ export type Desk = {
   /** Resolves when `roles` is as IAM says, or takes long. */
   rolesKnown: Promise<unknown>;
   readOnly: boolean;
-  session: Session;
+  session: BrowserSession;
   integrations: Integrations;
   /** What the options add. */
   desks: readonly OptionDesk[];
   /** Refuses to begin anything if the console is read-only. */
   audit: Audit;
   signal: AbortSignal;
-  lists: Lists;
-  status: Kept<Status<OptionStatus>>;
+  lists: CachedLists;
+  status: CachedValue<Status<OptionStatus>>;
   runs: Runs;
-  filters: KeptFilters;
-  keys: KeptKeys;
+  filters: SavedFilters;
+  keys: SavedKeySetting;
 };
 
 export type { Context };
 
 const isView = (content: Html | View): content is View => Array.isArray(content);
 
-type Powers = Pick<Desk, 'readOnly' | 'roles'>;
+type Powers = Pick<ConsoleServices, 'readOnly' | 'roles'>;
 
 /** The role that a verb needs and the caller lacks. */
-export const lackingFor = ({ roles }: Pick<Desk, 'roles'>, verb: CommandName): Role | undefined =>
+export const lackingFor = ({ roles }: Pick<ConsoleServices, 'roles'>, verb: CommandName): Role | undefined =>
   roles.has(roleOf[verb]) ? undefined : roleOf[verb];
 
 /** The same for a form by its address. */
-export const lackingAt = (desk: Pick<Desk, 'roles'>, address: string): Role | undefined => {
-  const verb = verbOfPath(address);
-  return verb && lackingFor(desk, verb);
+export const lackingAt = (services: Pick<ConsoleServices, 'roles'>, address: string): Role | undefined => {
+  const verb = commandOfPath(address);
+  return verb && lackingFor(services, verb);
 };
 
 /** A form that is no view's, disabled if the caller lacks its role. */
-export const offered = (desk: Pick<Desk, 'roles'>, address: string, form: Html): Html => {
-  const lacking = lackingAt(desk, address);
+export const offered = (services: Pick<ConsoleServices, 'roles'>, address: string, form: Html): Html => {
+  const lacking = lackingAt(services, address);
   return lacking === undefined ? form : locked(lacking, form);
 };
 
-export const htmlOf = (desk: Powers, content: Html | View, level = 2): Html => {
+export const htmlOf = (services: Powers, content: Html | View, level = 2): Html => {
   if (!isView(content)) return content;
-  const lacks = (address: string) => lackingAt(desk, address);
-  return shown(content, { as: desk.readOnly ? 'read-only' : 'console', level, lacks });
+  const lacks = (address: string) => lackingAt(services, address);
+  return shown(content, { as: services.readOnly ? 'read-only' : 'console', level, lacks });
 };
 
 /** The part of a page that the script inserts in place of its link. */
-export const partOf = (desk: Powers, view: View): Html => html`<div id="part">${htmlOf(desk, view)}</div>`;
+export const partOf = (services: Powers, view: View): Html =>
+  html`<div id="part">${htmlOf(services, view)}</div>`;
 
 export const clock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
 
 export const asOf = (ms: number): Block => ({ tone: 'quiet', text: `As of ${clock(ms)}.` });
 
 export const render = (
-  desk: Desk,
+  services: ConsoleServices,
   context: Context,
   { title, heading, content }: { title: string; heading?: string; content: Html | View },
 ) => {
@@ -111,7 +112,7 @@ export const render = (
     readOnly,
     session: { proof },
     keys,
-  } = desk;
+  } = services;
   const frame = {
     title,
     heading: heading ?? title,
@@ -122,7 +123,7 @@ export const render = (
     proof,
     hasKeys: keys.areOn(),
   };
-  return context.html(page(frame, htmlOf(desk, content)));
+  return context.html(page(frame, htmlOf(services, content)));
 };
 
 type Title = string | ((context: Context) => string);
@@ -134,15 +135,19 @@ type Content = (query: URLSearchParams, context: Context) => Shows | Promise<Sho
 const isHeaded = (content: Shows): content is Headed => 'heading' in content;
 
 /** Adds a screen. Its address alone decides what it shows. */
-export const addScreen = (desk: Desk, [path, titled]: [path: string, Title], content: Content): void =>
-  void desk.app.get(path, async (context) => {
+export const addScreen = (
+  services: ConsoleServices,
+  [path, titled]: [path: string, Title],
+  content: Content,
+): void =>
+  void services.app.get(path, async (context) => {
     const title = typeof titled === 'string' ? titled : titled(context);
     const { searchParams } = new URL(context.req.url);
     const shown = await content(searchParams, context);
-    return render(desk, context, { title, ...(isHeaded(shown) ? shown : { content: shown }) });
+    return render(services, context, { title, ...(isHeaded(shown) ? shown : { content: shown }) });
   });
 
-type Shown = { version: number; part(): Html };
+type LivePart = { version: number; part(): Html };
 
 /** Time between two looks; the longer one after a failure. */
 const [restMs, troubleMs] = [250, 3_000];
@@ -152,9 +157,9 @@ const [restMs, troubleMs] = [250, 3_000];
  * the console ends by itself. Its end shows that the console is gone.
  */
 export const addLive = (
-  { app, signal }: Desk,
+  { app, signal }: ConsoleServices,
   path: string,
-  look: (context: Context) => Promise<Shown>,
+  look: (context: Context) => Promise<LivePart>,
 ): void =>
   void app.get(path, async (context) => {
     if (context.req.query('part')) return context.html((await look(context)).part());
@@ -179,7 +184,7 @@ export const addLive = (
 type Begin = (form: URLSearchParams, context: Context) => Run | Promise<Run>;
 
 /** Adds a form that begins a run; the answer is the run's screen. */
-export const addVerb = ({ app }: Desk, path: string, begin: Begin): void =>
+export const addAction = ({ app }: ConsoleServices, path: string, begin: Begin): void =>
   void app.post(path, async (context) => {
     const form = await formOf(context);
     const { id } = await begin(form, context);
@@ -231,7 +236,7 @@ export const filterFrom = (query: URLSearchParams): { filter: Filter; given: Fil
   throw new UsageError(problems.join('; '));
 };
 
-export type Chosen = {
+export type ChosenLetters = {
   letters: LetterRecord[];
   groups: Group[];
   count: number;
@@ -240,7 +245,10 @@ export type Chosen = {
 };
 
 /** The letters that a form selects: the ticked ones, or all that match. @throws UsageError if none was ticked. */
-export const chosenFrom = async ({ lists }: Desk, query: URLSearchParams): Promise<Chosen> => {
+export const chosenFrom = async (
+  { lists }: ConsoleServices,
+  query: URLSearchParams,
+): Promise<ChosenLetters> => {
   const ticked = query.getAll('selected');
   if (query.get('of') === 'selected' && ticked.length === 0)
     throw new UsageError('No letter is ticked. Tick some, or choose all that match.');
@@ -268,9 +276,12 @@ type ChosenScreen = {
 };
 
 /** Adds the screen of a verb for chosen letters: their causes, and the form that begins it. */
-export const addChosen = (desk: Desk, { path, title, sentence, empty, form }: ChosenScreen): void =>
-  addScreen(desk, [path, title], async (query, context) => {
-    const { groups, count, given, filter } = await chosenFrom(desk, query);
+export const addChosen = (
+  services: ConsoleServices,
+  { path, title, sentence, empty, form }: ChosenScreen,
+): void =>
+  addScreen(services, [path, title], async (query, context) => {
+    const { groups, count, given, filter } = await chosenFrom(services, query);
     return [
       text(`${matchText(count)}. ${sentence}`),
       count > 0 && {
@@ -280,7 +291,7 @@ export const addChosen = (desk: Desk, { path, title, sentence, empty, form }: Ch
         ...form(countOf(count, 'letter'), given),
       },
       groupTable('Letters by cause', groups, empty),
-      ...(count === 0 ? await becameOfFilter({ ...desk, signal: context.req.raw.signal }, filter) : []),
+      ...(count === 0 ? await endedLettersOfFilter({ ...services, signal: context.req.raw.signal }, filter) : []),
     ];
   });
 

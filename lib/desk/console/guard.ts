@@ -6,7 +6,7 @@ import { type Html, html } from './html/html.ts';
 import { bare } from './page.ts';
 
 /** Admits one browser for each token: the first that shows the token of a printed address. */
-export type Session = {
+export type BrowserSession = {
   readonly token: string;
   /** The one before admits nobody any more. */
   newToken(): string;
@@ -20,7 +20,7 @@ export type Session = {
 const cookie = 'sis-relay-console';
 const secret = (): string => randomBytes(32).toString('base64url');
 
-export const createSession = (): Session => {
+export const createSession = (): BrowserSession => {
   const [key, proof] = [secret(), secret()];
   let token = secret();
   let isUsed = false;
@@ -76,7 +76,7 @@ const harmlessPosts =
 
 type GuardOptions = {
   host: string;
-  session: Session;
+  session: BrowserSession;
   readOnly: boolean;
   signal: AbortSignal;
   onUse(): void;

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { jsonIn } from '../../message/json.ts';
 
 /** What the console keeps on this machine, in a file that its owner alone can read. Undefined: it is no JSON; `{}` if there is none. */
-export const readKept = async (file: string): Promise<unknown> =>
+export const readSaved = async (file: string): Promise<unknown> =>
   jsonIn(await readFile(file, 'utf8').catch(() => '{}'));
 
 /** Replaces the file as a whole. */

@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import { RefusedError } from '../../stage/command-errors.ts';
-import { readKept, writeKept } from './kept-file.ts';
+import { readSaved, writeKept } from './kept-file.ts';
 
 /** By deployment and name, the query of a screen's address. */
 const fileSchema = z.record(z.string(), z.record(z.string(), z.string()));
-type Kept = z.infer<typeof fileSchema>;
+type FilterFile = z.infer<typeof fileSchema>;
 
 const maxFilters = 50;
 
-export type KeptFilters = {
+export type SavedFilters = {
   all(): Promise<[name: string, query: string][]>;
   keep(name: string, query: string): Promise<void>;
   drop(name: string): Promise<void>;
@@ -18,9 +18,9 @@ export type KeptFilters = {
  * Filters that a person has named, in a file of this machine that its owner alone can read: a filter may hold a user's id. The browser
  * could not keep them, as each console has a host name of its own.
  */
-export const createKeptFilters = (file: string, deployment: string): KeptFilters => {
-  const read = async (): Promise<Kept> => {
-    const parsed = fileSchema.safeParse(await readKept(file));
+export const createKeptFilters = (file: string, deployment: string): SavedFilters => {
+  const read = async (): Promise<FilterFile> => {
+    const parsed = fileSchema.safeParse(await readSaved(file));
     if (parsed.success) return parsed.data;
     throw new RefusedError(`${file} does not hold the filters that were kept. Correct it, or delete it.`);
   };

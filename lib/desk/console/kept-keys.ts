@@ -1,16 +1,16 @@
 import * as z from 'zod';
-import { readKept, writeKept } from './kept-file.ts';
+import { readSaved, writeKept } from './kept-file.ts';
 
 const fileSchema = z.object({ keys: z.enum(['on', 'off']).default('on') });
 
-export type KeptKeys = {
+export type SavedKeySetting = {
   areOn(): boolean;
   turn(to: 'on' | 'off'): Promise<void>;
 };
 
 /** Whether single keys do something: who speaks to the machine, or presses keys unawares, has them off. */
-export const createKeptKeys = async (file: string): Promise<KeptKeys> => {
-  let kept = fileSchema.safeParse(await readKept(file)).data?.keys ?? 'on';
+export const createKeptKeys = async (file: string): Promise<SavedKeySetting> => {
+  let kept = fileSchema.safeParse(await readSaved(file)).data?.keys ?? 'on';
   return {
     areOn: () => kept === 'on',
     turn: async (to) => {

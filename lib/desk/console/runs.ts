@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer, Operator, Question } from '../verbs/operator.ts';
+import type { Answer, OperatorContext, Question } from '../verbs/operator.ts';
 import type { View } from '../views/view.ts';
 
 /** A verb in progress: it shows a plan, asks, and reports its progress and its result. */
@@ -30,7 +30,7 @@ const maxRuns = 100;
 
 const newId = (): string => randomUUID().slice(0, 8);
 
-type RunsOptions = Pick<Operator, 'target' | 'audit' | 'signal'> & {
+type RunsOptions = Pick<OperatorContext, 'target' | 'audit' | 'signal'> & {
   sentence(error: unknown): string;
   onEnd(): void;
 };
@@ -40,7 +40,7 @@ export const createRuns = ({ target, audit, signal, sentence, onEnd }: RunsOptio
 
   const begin = (
     title: string,
-    work: (at: Operator) => Promise<unknown>,
+    work: (at: OperatorContext) => Promise<unknown>,
     { about = '', again }: { about?: string; again?: string } = {},
   ): Run => {
     const abort = new AbortController();
@@ -61,7 +61,7 @@ export const createRuns = ({ target, audit, signal, sentence, onEnd }: RunsOptio
     const update = (news: Partial<Run>): void =>
       void Object.assign(run, { ...news, version: run.version + 1 });
     const show = (title: string, content: View): void => update({ parts: run.parts.set(title, content) });
-    const at: Operator = {
+    const at: OperatorContext = {
       target,
       audit,
       signal: AbortSignal.any([signal, abort.signal]),

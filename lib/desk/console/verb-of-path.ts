@@ -23,7 +23,7 @@ export const verbs: Record<string, CommandName> = {
 };
 
 /** Of an address, with its query and fragment or without. */
-export const verbOfPath = (address: string): CommandName | undefined => {
+export const commandOfPath = (address: string): CommandName | undefined => {
   const [path = ''] = address.split(/[?#]/);
   return verbs[path.replace(/^\/letters\/[^/]+\/reveal$/, '/letters/:id/reveal')];
 };

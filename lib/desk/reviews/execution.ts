@@ -55,10 +55,10 @@ const ends: Record<string, string> = {
   STOPPED: 'it was stopped',
 };
 
-type Ended = { status: string; arn: string | undefined };
+type ExecutionEnd = { status: string; arn: string | undefined };
 
 /** Undefined: it has not ended. */
-const endOf = async (target: Target, { of, name }: Execution): Promise<Ended | undefined> => {
+const endOf = async (target: Target, { of, name }: Execution): Promise<ExecutionEnd | undefined> => {
   const { lambda } = await lambdaOf(target);
   try {
     const listed = await listExecutions(lambda, `${target.prefix}${of}`, { DurableExecutionName: name });

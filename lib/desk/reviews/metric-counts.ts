@@ -8,7 +8,7 @@ import { pathOfStage, type Target } from '../../stage/target.ts';
 
 type Query = { functions: readonly string[]; sinceMs: number; signal: AbortSignal };
 type Metric = { name: keyof typeof metricDefinitions; of: Record<string, string> };
-type Place = Pick<Target, 'functionLog' | 'prefix'>;
+type LogLocation = Pick<Target, 'functionLog' | 'prefix'>;
 
 /** What one function counted within five minutes. */
 export type MetricCount = { function: string; atMs: number; count: number };
@@ -19,16 +19,16 @@ export const periodSeconds = 300;
 const readingMs = 10_000;
 
 /** How many messages were done: what is done at once leaves no record. Undefined if it cannot be read. */
-export const readDone = (place: Place, query: Query): Promise<MetricCount[] | undefined> =>
+export const readDone = (place: LogLocation, query: Query): Promise<MetricCount[] | undefined> =>
   readCounts(place, { name: 'Messages', of: { outcome: 'done', kind: 'none' } }, query);
 
 /** In how many invocations nothing that a function needs answered, also if it could not record what waits. Undefined: unknown. */
-export const readUnanswered = (place: Place, query: Query): Promise<MetricCount[] | undefined> =>
+export const readUnanswered = (place: LogLocation, query: Query): Promise<MetricCount[] | undefined> =>
   readCounts(place, { name: 'BatchesUnanswered', of: {} }, query);
 
 /** Every five minutes, by the functions' metrics. */
 const readCounts = async (
-  { functionLog, prefix }: Place,
+  { functionLog, prefix }: LogLocation,
   metric: Metric,
   query: Query,
 ): Promise<MetricCount[] | undefined> => {

@@ -9,7 +9,7 @@ import type { Target } from '../../stage/target.ts';
 import { readListing } from '../messages/letters/list.ts';
 
 /** What a stage expects, as it was looked at last. */
-type Expected = z.infer<typeof expectedList>[number];
+type ExpectedArrival = z.infer<typeof expectedList>[number];
 
 const expectedList = z.array(
   z.object({
@@ -22,7 +22,7 @@ const expectedList = z.array(
 );
 
 /** What the last check found, so that the next one reports only what is new. */
-const lookSchema = z.object({
+const lastCheckSchema = z.object({
   firstMs: z.number(),
   lastMs: z.number(),
   /** The causes of letters. */
@@ -31,7 +31,7 @@ const lookSchema = z.object({
   day: z.string(),
   expected: z.string(),
 });
-type Look = z.infer<typeof lookSchema>;
+type LastCheck = z.infer<typeof lastCheckSchema>;
 
 const key = 'on-call';
 const writingMs = 15_000;
@@ -40,10 +40,10 @@ const dayMs = 24 * 3_600_000;
 const tableOf = ({ dynamodb, ledgerTable: table }: Target): ItemTable | undefined =>
   table === undefined ? undefined : { dynamodb, table, nowMs: Date.now };
 
-const lastLook = async (table: ItemTable): Promise<Look | undefined> =>
-  lookSchema.safeParse(await readItem(table, key)).data;
+const lastLook = async (table: ItemTable): Promise<LastCheck | undefined> =>
+  lastCheckSchema.safeParse(await readItem(table, key)).data;
 
-export type ExpectedLook = { atMs: number; things: Expected[] };
+export type ExpectedLook = { atMs: number; things: ExpectedArrival[] };
 
 /** Undefined: nobody has looked. @throws if the table cannot be read. */
 export const readExpected = async (target: Target): Promise<ExpectedLook | undefined> => {
@@ -73,7 +73,7 @@ export type OnCallOptions = {
  *
  * @throws if one of them cannot be read; the others are counted.
  */
-export const lookForPeople = async (target: Target, options: OnCallOptions): Promise<void> => {
+export const countForOnCall = async (target: Target, options: OnCallOptions): Promise<void> => {
   const table = tableOf(target);
   if (table === undefined) return;
   const nowMs = Date.now();
@@ -92,7 +92,7 @@ export const lookForPeople = async (target: Target, options: OnCallOptions): Pro
       ? []
       : await countOverdue(table, { ...options, arrivalsMs: arrivalsMs.value, timeAt, last });
   const isTold = isMorning && arrivalsMs.status === 'fulfilled';
-  const look: Look = {
+  const look: LastCheck = {
     firstMs: last?.firstMs ?? nowMs,
     lastMs: nowMs,
     causes: causes.status === 'fulfilled' ? causes.value : (last?.causes ?? ''),
@@ -112,7 +112,7 @@ type Letters = Awaited<ReturnType<typeof readListing>>;
 /** Returns the causes that there are. */
 const countCauses = (
   { all, groupsOf }: Letters,
-  last: Look | undefined,
+  last: LastCheck | undefined,
   { count }: OnCallOptions,
 ): string => {
   const { groups, groupOf } = groupsOf(all);
@@ -162,13 +162,13 @@ const countDecisions = async (
 type Overdue = OnCallOptions & {
   arrivalsMs: ReadonlyMap<string, number>;
   timeAt: ReturnType<typeof localTimeIn>;
-  last: Look | undefined;
+  last: LastCheck | undefined;
 };
 
 const countOverdue = (
   table: ItemTable,
   { expected, arrivalsMs, timeAt, last, count }: Overdue,
-): Promise<Expected[]> =>
+): Promise<ExpectedArrival[]> =>
   Promise.all(
     expected.map(async (expectation) => {
       const { name, hours } = expectation;

@@ -81,7 +81,7 @@ type Window = {
   used: number | undefined;
 };
 
-export type Lists = { letters(): Promise<Groups>; waiting(): Promise<WaitingGroup[]> };
+export type ListReaders = { letters(): Promise<Groups>; waiting(): Promise<WaitingGroup[]> };
 
 type StatusOptions<Part extends OptionFacts> = {
   functions: string[];
@@ -89,8 +89,8 @@ type StatusOptions<Part extends OptionFacts> = {
   parts?: readonly ((target: Target, signal: AbortSignal) => Promise<Part>)[];
   oldest?: boolean;
   signal: AbortSignal;
-  /** How the lists are read; default: from the desk's table. */
-  lists?: Lists | undefined;
+  /** How the lists are read; default: from the letter index. */
+  lists?: ListReaders | undefined;
 };
 
 /**
@@ -130,8 +130,8 @@ export const statusOf = async <Part extends OptionFacts = never>(
       checkConnection(connection, { mayLackSecret: true, ownOffsetMs: await known(ownOffsetMs(target)) }),
     ),
     usesOf(target, [...functions, ...jobs]),
-    unlessRefused(lists.letters()),
-    unlessRefused(lists.waiting()),
+    refusalAsValue(lists.letters()),
+    refusalAsValue(lists.waiting()),
   ]);
   const [deployed, atWork, reach, expected, unanswered, ofOptions] = await reviews;
   const { visible, inFlight, delayed } = counts;
@@ -166,13 +166,13 @@ const deployedVersion = async (target: Target): Promise<DeployedVersion | undefi
 /** How far this machine's clock is behind AWS'. */
 const ownOffsetMs = async (target: Target): Promise<number> => (await awsTimeMs(target)) - Date.now();
 
-const listsOf = (target: Target, signal: AbortSignal): Lists => ({
+const listsOf = (target: Target, signal: AbortSignal): ListReaders => ({
   letters: () => groupLetters(target, {}, { signal }),
   waiting: async () => (await listWaiting(target, { filter: {}, limit: 0 }, { signal })).groups,
 });
 
 /** Keeps a refused list from hiding the rest of the status. */
-const unlessRefused = <Value>(reading: Promise<Value>): Promise<Value | { refused: string }> =>
+const refusalAsValue = <Value>(reading: Promise<Value>): Promise<Value | { refused: string }> =>
   reading.catch((error: unknown) => {
     if (error instanceof RefusedError) return { refused: error.message };
     throw error;

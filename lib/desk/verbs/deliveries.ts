@@ -3,14 +3,17 @@ import { type Woken, wakeMessages } from '../messages/waiting/wake.ts';
 import { countOf } from '../views/format.ts';
 import { pauseView } from '../views/pause.ts';
 import { wakePlanView, wokenNotes } from '../views/waiting.ts';
-import type { Operator } from './operator.ts';
+import type { OperatorContext } from './operator.ts';
 
-type Waking = Pick<Parameters<typeof wakeMessages>[1], 'filter' | 'limit' | 'reason' | 'dryRun'> & {
+type WakeRequest = Pick<Parameters<typeof wakeMessages>[1], 'filter' | 'limit' | 'reason' | 'dryRun'> & {
   /** The operator has pressed what says so: a message that is woken too early waits again. */
   isAgreed?: boolean;
 };
 
-export const wake = async (operator: Operator, { isAgreed = false, ...given }: Waking): Promise<Woken> => {
+export const wake = async (
+  operator: OperatorContext,
+  { isAgreed = false, ...given }: WakeRequest,
+): Promise<Woken> => {
   const { target, audit, signal } = operator;
   const woken = await wakeMessages(target, {
     ...given,
@@ -30,12 +33,12 @@ export const wake = async (operator: Operator, { isAgreed = false, ...given }: W
   return woken;
 };
 
-type Pausing = Pick<Parameters<typeof pauseFunctions>[1], 'functions' | 'known' | 'reason'>;
+type PauseRequest = Pick<Parameters<typeof pauseFunctions>[1], 'functions' | 'known' | 'reason'>;
 
 export const changeDeliveries = async (
-  { target, audit, signal, show }: Operator,
+  { target, audit, signal, show }: OperatorContext,
   verb: 'pause' | 'resume',
-  given: Pausing,
+  given: PauseRequest,
 ): Promise<PauseChange[]> => {
   const work = verb === 'pause' ? pauseFunctions : resumeFunctions;
   const changes = await work(target, { ...given, audit, signal });

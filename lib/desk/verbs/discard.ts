@@ -1,15 +1,18 @@
-import { type Discarded, discardLetters } from '../messages/archive/discard.ts';
+import { type DiscardResult, discardLetters } from '../messages/archive/discard.ts';
 import { discardedView, discardPlanView } from '../views/changes.ts';
 import { countOf } from '../views/format.ts';
-import type { Operator } from './operator.ts';
-import { becameOfFilter } from './what-happened.ts';
+import type { OperatorContext } from './operator.ts';
+import { endedLettersOfFilter } from './what-happened.ts';
 
-type Discarding = Pick<Parameters<typeof discardLetters>[1], 'filter' | 'limit' | 'reason' | 'dryRun'> & {
+type DiscardRequest = Pick<Parameters<typeof discardLetters>[1], 'filter' | 'limit' | 'reason' | 'dryRun'> & {
   /** The operator has seen so many letters, and agreed to discard them. Others are asked about. */
   agreed?: number | undefined;
 };
 
-export const discard = async (operator: Operator, { agreed, ...given }: Discarding): Promise<Discarded> => {
+export const discard = async (
+  operator: OperatorContext,
+  { agreed, ...given }: DiscardRequest,
+): Promise<DiscardResult> => {
   const { target, audit, signal } = operator;
   const { filter, reason, dryRun } = given;
   const result = await discardLetters(target, {
@@ -19,7 +22,7 @@ export const discard = async (operator: Operator, { agreed, ...given }: Discardi
     onProgress: operator.progress('Taking letters'),
     onDiscarded: operator.progress('Discarded'),
     confirm: async (plan) => {
-      const became = plan.letters === 0 ? await becameOfFilter(operator, filter) : [];
+      const became = plan.letters === 0 ? await endedLettersOfFilter(operator, filter) : [];
       const view = [...discardPlanView(plan), ...became];
       operator.show('Plan', view, { plan });
       if (dryRun || plan.letters === 0 || signal.aborted) return false;

@@ -23,7 +23,7 @@ export type Question = {
 };
 
 /** The person who carries out a verb, at a terminal or in a run of the console. */
-export type Operator = {
+export type OperatorContext = {
   target: Target;
   audit: Audit;
   signal: AbortSignal;

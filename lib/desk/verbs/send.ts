@@ -1,6 +1,6 @@
 import { functionsReachedMs } from '../../stage/connection/functions-reach.ts';
 import { pausedFunctions } from '../../stage/pause.ts';
-import { type Edited, type EditOptions, editLetters } from '../messages/edit/edit.ts';
+import { type EditOptions, type EditResult, editLetters } from '../messages/edit/edit.ts';
 import { functionsIn } from '../messages/replay/plan.ts';
 import { type ReplayOptions, type ReplayResult, replayLetters } from '../messages/replay/replay.ts';
 import type { RunHooks, RunOptions } from '../messages/replay/run.ts';
@@ -10,23 +10,23 @@ import { countOf, durationOf } from '../views/format.ts';
 import { canaryView, outcomesText, pausedView, planView, resultView, runSentence } from '../views/plan.ts';
 import { quoted } from '../views/quoted.ts';
 import { type Field, part, text } from '../views/view.ts';
-import type { Answer, Operator } from './operator.ts';
-import { becameOfFilter } from './what-happened.ts';
+import type { Answer, OperatorContext } from './operator.ts';
+import { endedLettersOfFilter } from './what-happened.ts';
 
-type Undecided = {
+type NoOutcomeOptions = {
   /** Also sends the rest of causes whose canary has no outcome. */
   isUndecidedContinued?: boolean | undefined;
 };
 
-type Replaying = ReplayOptions &
-  Undecided & {
+type ReplayRequest = ReplayOptions &
+  NoOutcomeOptions & {
     /** The operator has seen so many letters, and decided to send them: only a plan that leaves some out is asked about. */
     agreed?: number | undefined;
   };
 
 export const replay = async (
-  operator: Operator,
-  { isUndecidedContinued, agreed, ...given }: Replaying,
+  operator: OperatorContext,
+  { isUndecidedContinued, agreed, ...given }: ReplayRequest,
 ): Promise<ReplayResult> => {
   const { target, audit, signal } = operator;
   const options = { ...given };
@@ -39,7 +39,7 @@ export const replay = async (
       const paused = await pausedFunctions(target, functionsIn(plan));
       const view = [
         ...planView(plan, options.probe ? connection : 'not asked', paused),
-        ...(plan.matching === 0 ? await becameOfFilter(operator, options.filter) : []),
+        ...(plan.matching === 0 ? await endedLettersOfFilter(operator, options.filter) : []),
       ];
       operator.show('Plan', view, { plan, connection, paused });
       const count = plan.send.reduce((sum, { letters }) => sum + letters, 0);
@@ -75,15 +75,15 @@ const replayCommand = ({ filter, includeUncertain, reason }: ReplayOptions): str
     .filter(Boolean)
     .join(' ');
 
-type Editing = Omit<EditOptions, keyof RunHooks | 'audit' | 'confirm' | 'onProgress'> & {
+type EditRequest = Omit<EditOptions, keyof RunHooks | 'audit' | 'confirm' | 'onProgress'> & {
   /** It was agreed to that different values become one. */
   isMerging?: boolean;
 };
 
 export const edit = async (
-  operator: Operator,
-  { isUndecidedContinued, isMerging = false, ...given }: Editing & Undecided,
-): Promise<Edited> => {
+  operator: OperatorContext,
+  { isUndecidedContinued, isMerging = false, ...given }: EditRequest & NoOutcomeOptions,
+): Promise<EditResult> => {
   const options: EditOptions = {
     ...given,
     audit: operator.audit,
@@ -130,9 +130,9 @@ const rateIn = ({ rate: chosen }: Answer, { rate }: RunOptions): number =>
 
 /** `options`: its rate may change until it begins to send. `leastCanary`: a smaller one is not shown. */
 export const sendingHooks = (
-  { signal, show, renew, progress, ask }: Operator,
+  { signal, show, renew, progress, ask }: OperatorContext,
   options: Pick<RunOptions, 'rate' | 'waitSeconds'>,
-  { isUndecidedContinued, leastCanary }: Undecided & { leastCanary: number },
+  { isUndecidedContinued, leastCanary }: NoOutcomeOptions & { leastCanary: number },
 ): RunHooks => {
   const sentOf = progress('Sent');
   const knownOf = progress(`Waiting up to ${durationOf(options.waitSeconds)} for outcomes:`);

@@ -8,10 +8,10 @@ import { countOf } from '../views/format.ts';
 import { canaryView, resultView } from '../views/plan.ts';
 import { goneNotes, maxRevealed, revealedView, verifiedView, verifyReasons } from '../views/verify.ts';
 import { text } from '../views/view.ts';
-import type { Operator } from './operator.ts';
+import type { OperatorContext } from './operator.ts';
 import { sendingHooks } from './send.ts';
 
-type Verifying = Pick<Parameters<typeof verifyLetters>[1], 'filter' | 'limit'> & {
+type VerifyRequest = Pick<Parameters<typeof verifyLetters>[1], 'filter' | 'limit'> & {
   name: string;
   /** Undefined: the operator is asked. False: it is not done. */
   discardFound?: boolean | undefined;
@@ -23,8 +23,8 @@ type Verifying = Pick<Parameters<typeof verifyLetters>[1], 'filter' | 'limit'> &
 
 /** Looks letters up, then discards those whose effect is there, and sends those whose effect is not. Answers whether no letter is left. */
 export const verify = async (
-  operator: Operator,
-  { name, filter, limit, reveal = false, reason, ...given }: Verifying,
+  operator: OperatorContext,
+  { name, filter, limit, reveal = false, reason, ...given }: VerifyRequest,
 ): Promise<boolean> => {
   const { target, audit, signal, show, progress } = operator;
   const verified = await verifyLetters(target, { filter, limit, signal, onLooked: progress('Looked up') });
@@ -71,7 +71,7 @@ export const verify = async (
 
 const discardFoundOnes = async (
   ids: string[],
-  { target, audit, signal, show, progress }: Operator,
+  { target, audit, signal, show, progress }: OperatorContext,
 ): Promise<boolean> => {
   const result = await discardLetters(target, {
     filter: { id: ids, kind: ['uncertain'] },
@@ -89,7 +89,7 @@ const discardFoundOnes = async (
   return discarded === ids.length;
 };
 
-const replayAbsentOnes = async (ids: string[], operator: Operator): Promise<boolean> => {
+const replayAbsentOnes = async (ids: string[], operator: OperatorContext): Promise<boolean> => {
   const { target, audit, show } = operator;
   const options = {
     filter: { id: ids, kind: ['uncertain' as const] },

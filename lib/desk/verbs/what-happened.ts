@@ -1,12 +1,14 @@
 import type { Filter } from '../messages/letters/filter.ts';
-import { endedOf } from '../messages/letters/list.ts';
-import { becameOf, endedView } from '../views/letters.ts';
+import { endedLettersOf } from '../messages/letters/list.ts';
+import { endedLetterLinks, endedLettersView } from '../views/letters.ts';
 import type { View } from '../views/view.ts';
-import type { Operator } from './operator.ts';
+import type { OperatorContext } from './operator.ts';
 
 /** For a filter that no letter matches: what became of the letters that it names. */
-export const becameOfFilter = async (
-  { target, signal }: Pick<Operator, 'target' | 'signal'>,
+export const endedLettersOfFilter = async (
+  { target, signal }: Pick<OperatorContext, 'target' | 'signal'>,
   filter: Filter,
 ): Promise<View> =>
-  filter.cause === undefined ? becameOf(filter) : endedView(await endedOf(target, filter.cause, signal));
+  filter.cause === undefined
+    ? endedLetterLinks(filter)
+    : endedLettersView(await endedLettersOf(target, filter.cause, signal));

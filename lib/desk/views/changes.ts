@@ -1,11 +1,11 @@
 import { outdatedAfterDays } from '../../message/retention.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
-import type { Discarded, DiscardPlan } from '../messages/archive/discard.ts';
-import type { Exported } from '../messages/archive/export.ts';
-import type { Imported, Outdated } from '../messages/archive/import.ts';
+import type { DiscardPlan, DiscardResult } from '../messages/archive/discard.ts';
+import type { ExportResult } from '../messages/archive/export.ts';
+import type { ImportResult, OutdatedLine } from '../messages/archive/import.ts';
 import type { Difference } from '../messages/edit/change.ts';
-import type { Edited, EditPlan, Merged } from '../messages/edit/edit.ts';
-import type { Reindexed } from '../messages/letters/reindex.ts';
+import type { EditPlan, EditResult, MergeResult } from '../messages/edit/edit.ts';
+import type { ReindexResult } from '../messages/letters/reindex.ts';
 import { countOf, numberOf } from './format.ts';
 import { groupTable, matchText, remarksOnLetters } from './letters.ts';
 import { list, type Note, type Piece, part, text, type View } from './view.ts';
@@ -16,7 +16,7 @@ export const discardPlanView = (plan: DiscardPlan): View => [
   ...remarksOnLetters(plan),
 ];
 
-export const discardedView = ({ discarded, failed, left, archives, backLater }: Discarded): View => [
+export const discardedView = ({ discarded, failed, left, archives, backLater }: DiscardResult): View => [
   ...(archives.length === 0
     ? []
     : [
@@ -50,7 +50,7 @@ const foldersOf = (addresses: readonly string[]): string[] => [
   ...new Set(addresses.map((address) => address.slice(0, address.lastIndexOf('/') + 1))),
 ];
 
-export const reindexedView = ({ letters, added, removed, kept, copies, whole }: Reindexed): View => [
+export const reindexedView = ({ letters, added, removed, kept, copies, whole }: ReindexResult): View => [
   text(
     `${countOf(letters, 'letter was', 'letters were')} read from the queue: ${numberOf(added)} added to the lists, ${numberOf(removed)} removed from them.`,
   ),
@@ -68,7 +68,7 @@ export const reindexedView = ({ letters, added, removed, kept, copies, whole }: 
     ),
 ];
 
-export const exportedView = ({ exported, gone, limitReached }: Exported, file: string): View => [
+export const exportedView = ({ exported, gone, limitReached }: ExportResult, file: string): View => [
   ...(exported > 0
     ? [
         text(
@@ -95,11 +95,16 @@ export const problemView = (problems: readonly { line: number; problem: string }
 ];
 
 /** The number of letters of a file that can be imported. */
-export const importableIn = ({ letters, stillLetters = 0, repeated = [] }: Imported): number =>
+export const importableIn = ({ letters, stillLetters = 0, repeated = [] }: ImportResult): number =>
   letters - stillLetters - repeated.length;
 
 /** Letters of a file that are not imported, or not as they were. */
-export const leftOutView = ({ letters, stillLetters = 0, repeated = [], foreign = {} }: Imported): View => [
+export const leftOutView = ({
+  letters,
+  stillLetters = 0,
+  repeated = [],
+  foreign = {},
+}: ImportResult): View => [
   ...Object.entries(foreign).map(
     ([queue, count]): Note => ({
       tone: 'warn',
@@ -116,7 +121,7 @@ export const leftOutView = ({ letters, stillLetters = 0, repeated = [], foreign 
 ];
 
 /** A warning before letters are imported that could overwrite something newer. */
-export const outdatedView = (outdated: readonly Outdated[]): View =>
+export const outdatedView = (outdated: readonly OutdatedLine[]): View =>
   outdated.length === 0
     ? []
     : [
@@ -148,7 +153,7 @@ const editPlanNotes = ({ letters, fields, merged, unchanged, refused, gone }: Ed
   ];
 };
 
-export const mergedText = (merged: readonly Merged[]): string =>
+export const mergedText = (merged: readonly MergeResult[]): string =>
   merged
     .map(
       ({ field, values, into }) =>
@@ -156,7 +161,7 @@ export const mergedText = (merged: readonly Merged[]): string =>
     )
     .join('; ');
 
-const mergedNotes = (merged: readonly Merged[]): View =>
+const mergedNotes = (merged: readonly MergeResult[]): View =>
   merged.length === 0
     ? []
     : [
@@ -169,7 +174,7 @@ const mergedNotes = (merged: readonly Merged[]): View =>
 /** The value of a field before or after an edit. */
 const valueText = (value: unknown): string => plain(JSON.stringify(value) ?? 'nothing');
 
-export const originalNotes = ({ originals }: Pick<Edited, 'originals'>): View => {
+export const originalNotes = ({ originals }: Pick<EditResult, 'originals'>): View => {
   const [first, ...others] = Object.values(originals);
   const more = others.length > 0 ? `, and ${others.length} more beside it` : '';
   return [first !== undefined && { tone: 'plain', text: `The original is kept in ${first}${more}` }];

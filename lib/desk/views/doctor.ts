@@ -1,4 +1,4 @@
-import type { DoctorReport, Tried } from '../../stage/doctor/report.ts';
+import type { DoctorReport, StepReport } from '../../stage/doctor/report.ts';
 import type { Step } from '../../stage/doctor/step.ts';
 import { countOf, durationOf } from './format.ts';
 import { list, section, type Tone, text, type View } from './view.ts';
@@ -22,7 +22,7 @@ export const doctorStepsView = (steps: readonly Step[]): View => [
 export const minutesOf = (steps: readonly Step[]): number =>
   steps.reduce((sum, { minutes }) => sum + minutes, 0);
 
-const tones: Record<Tried['is'], Tone> = {
+const tones: Record<StepReport['is'], Tone> = {
   'as-expected': 'good',
   different: 'bad',
   failed: 'bad',
@@ -30,7 +30,7 @@ const tones: Record<Tried['is'], Tone> = {
   'not-here': 'quiet',
 };
 
-export const triedText = ({ id, is, saw, expected }: Tried): string =>
+export const triedText = ({ id, is, saw, expected }: StepReport): string =>
   is === 'different'
     ? `${id}: different. Expected: ${expected}. Seen: ${saw}`
     : `${id}: ${is.replace('-', ' ')}. ${saw}`;

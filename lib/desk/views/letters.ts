@@ -11,7 +11,13 @@ import { plain } from '../../runtime/privacy/printable.ts';
 import { shownIds } from '../../runtime/privacy/shown-ids.ts';
 import type { Filter } from '../messages/letters/filter.ts';
 import { type Group, maxWords } from '../messages/letters/groups.ts';
-import type { endedOf, Found, Groups, LetterFacts, Listed } from '../messages/letters/list.ts';
+import type {
+  endedLettersOf,
+  Groups,
+  LetterFacts,
+  LetterList,
+  LetterSearch,
+} from '../messages/letters/list.ts';
 import type { LetterDetails } from '../messages/letters/show.ts';
 import type { PlannedGroup } from '../messages/replay/plan.ts';
 import { ageOf, countOf, numberOf } from './format.ts';
@@ -71,10 +77,10 @@ const whatHappened = ({ kind, error, failure }: LetterDetails): string => {
 /** More rights or secrets are counted. */
 export const maxGrants = 10;
 
-type Advised = Pick<Group, 'about' | 'cause' | 'kind' | 'remedy' | 'grants' | 'replayedOften'>;
+type AdvisedCause = Pick<Group, 'about' | 'cause' | 'kind' | 'remedy' | 'grants' | 'replayedOften'>;
 
 /** What to do about a cause. `first`: its first action. */
-export const adviceOf = (group: Advised, first: View): View => {
+export const adviceOf = (group: AdvisedCause, first: View): View => {
   const often = countOf(group.replayedOften, 'letter was', 'letters were');
   return [
     group.about !== '' && { tone: 'plain', text: `${plain(group.about)}.` },
@@ -112,19 +118,22 @@ const groupsText = ({ groups, matching }: Pick<Groups, 'groups' | 'matching'>): 
 export const matchText = (letters: number): string =>
   letters === 0 ? 'No letter matches' : countOf(letters, 'letter matches', 'letters match');
 
-type Counted = Pick<Found, 'listed' | 'queued'> & { limitReached?: boolean };
+type LetterCounts = Pick<LetterSearch, 'listed' | 'queued'> & { limitReached?: boolean };
 
-const nothingText = ({ listed, queued }: Counted, name: string): string =>
+const nothingText = ({ listed, queued }: LetterCounts, name: string): string =>
   queued === 0 || listed === 0 ? `${name}: there are no dead letters.` : `${name}: no dead letter matches.`;
 
 /** What limits the list, and how the lists and the queue differ. */
-export const remarksOnLetters = ({ listed, queued, limitReached }: Counted): View => [
+export const remarksOnLetters = ({ listed, queued, limitReached }: LetterCounts): View => [
   limitReached && { more: 'These are as many as were asked for' },
   ...(listed === undefined || listed === queued ? [] : queueNotes({ listed, queued })),
 ];
 
 /** The lists lack letters that the queue has, or have others. */
-export const queueNotes = ({ listed = 0, queued }: Pick<Found, 'listed' | 'queued'>): [Note, ...View] => [
+export const queueNotes = ({
+  listed = 0,
+  queued,
+}: Pick<LetterSearch, 'listed' | 'queued'>): [Note, ...View] => [
   {
     tone: 'plain',
     text: `SQS counts about ${countOf(queued, 'letter')}, but the lists have ${numberOf(listed)}. The lists are corrected every 15 minutes.`,
@@ -142,7 +151,7 @@ export const letterLink = (id: string): Piece => ({
 });
 
 /** For letters that no longer match: what shows what became of them. */
-export const becameOf = ({ id: ids = [] }: Filter): View =>
+export const endedLetterLinks = ({ id: ids = [] }: Filter): View =>
   ids.slice(0, 3).flatMap((id): View => {
     const lead = `What became of ${id.slice(0, 8)}`;
     return [
@@ -152,7 +161,7 @@ export const becameOf = ({ id: ids = [] }: Filter): View =>
   });
 
 /** Of a cause of which no letter is left. */
-export const endedView = (ended: Awaited<ReturnType<typeof endedOf>>): View => {
+export const endedLettersView = (ended: Awaited<ReturnType<typeof endedLettersOf>>): View => {
   if (ended.length === 0)
     return [
       text('No letter has this cause. Its id may be wrong, or all its letters are gone.'),
@@ -218,7 +227,7 @@ const crosswalkSteps = (error: string): View => {
   ];
 };
 
-type Acted = { kind: string; error: string; letters?: number };
+type ActionCounts = { kind: string; error: string; letters?: number };
 
 /** The field of a message that an error names first. */
 const fieldIn = (error: string): string | undefined => /(?<![\w.-])data\.[\w.-]*\w(?=[:[])/.exec(error)?.[0];
@@ -260,7 +269,7 @@ const correction = ({ error, letters }: { error: string; letters: number }, thes
 
 /** The first action for letters of a kind; some kinds have none. */
 export const firstAction = (
-  { kind, error, letters = 1 }: Acted,
+  { kind, error, letters = 1 }: ActionCounts,
   which: { cause: string } | { id: string },
 ): View => {
   const these = 'cause' in which ? `--cause ${which.cause}` : `--id ${which.id.slice(0, 8)}`;
@@ -397,7 +406,7 @@ export const letterColumns: Columns<LetterFacts> = {
   }),
 };
 
-export const listView = (found: Listed, name: string): View => {
+export const listView = (found: LetterList, name: string): View => {
   const { letters, matching } = found;
   const [first] = letters;
   if (first === undefined) return [text(nothingText(found, name)), ...remarksOnLetters(found)];

@@ -50,9 +50,9 @@ export const resumeForm = (name: string, text: string): Form => ({
   buttons: [{ text }],
 });
 
-type Verb = 'pause' | 'resume';
+type DeliveryChange = 'pause' | 'resume';
 
-export const pauseView = (changes: readonly PauseChange[], verb: Verb): View => [
+export const pauseView = (changes: readonly PauseChange[], verb: DeliveryChange): View => [
   ...changes.flatMap((each) => changeView(each, verb)),
   ...(verb === 'resume'
     ? []
@@ -64,7 +64,7 @@ export const pauseView = (changes: readonly PauseChange[], verb: Verb): View => 
       ]),
 ];
 
-const changeView = (change: PauseChange, verb: Verb): View => {
+const changeView = (change: PauseChange, verb: DeliveryChange): View => {
   const { function: name, was, state, done, who } = change;
   const mapping = `its event-source mapping was ${was} and is ${state}.`;
   if (!done)

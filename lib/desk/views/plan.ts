@@ -25,9 +25,9 @@ const planSection = (title: [one: string, many: string], groups: PlannedGroup[],
   section(countOf(sum(groups), ...title), groupTable(title[1], groups), ...notes);
 
 /** Undefined: nobody knows the platform's address. */
-type Probed<Report = ConnectionReport> = Report | 'not asked' | undefined;
+type ProbeReport<Report = ConnectionReport> = Report | 'not asked' | undefined;
 
-const planSections = (plan: Plan, report: Probed): View => {
+const planSections = (plan: Plan, report: ProbeReport): View => {
   const { send, notChecked, uncertain, unknownSource } = plan;
   const isRightMissing = send.some(({ kind }) => lacksRight(kind));
   const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
@@ -163,7 +163,7 @@ const decisionNotes = (uncertain: PlannedGroup[]): View =>
     ];
   });
 
-const probeNotes = (report: Probed<Pick<ConnectionReport, 'problems' | 'functionsReachedMs'>>): View => {
+const probeNotes = (report: ProbeReport<Pick<ConnectionReport, 'problems' | 'functionsReachedMs'>>): View => {
   if (report === 'not asked')
     return [{ tone: 'plain', text: 'The platform was not asked. The canary will show what still fails.' }];
   if (report === undefined)
@@ -235,10 +235,10 @@ export const outcomesText = (counts: OutcomeCounts, { rate }: Pick<RunOptions, '
   return `${[`Of ${numberOf(sent)} sent, ${parts.join(', ')}`, ...rest].join('; ')}.`;
 };
 
-type Ended = Pick<ReplayResult, 'stoppedBecause' | 'backLater'> & { counts: ReplayCounts };
+type EndCounts = Pick<ReplayResult, 'stoppedBecause' | 'backLater'> & { counts: ReplayCounts };
 
 /** How the plan's number became that of what was sent. Nothing, if they are the same. */
-const differenceText = ({ counts }: Pick<Ended, 'counts'>): string => {
+const differenceText = ({ counts }: Pick<EndCounts, 'counts'>): string => {
   const { sent, setAside, notTried, gone, stillInvalid, failed } = counts;
   const rest: [count: number, one: string, many?: string][] = [
     [
@@ -257,7 +257,7 @@ const differenceText = ({ counts }: Pick<Ended, 'counts'>): string => {
   return `Of ${countOf(planned, 'letter')} in the plan, ${countOf(sent, 'was sent', 'were sent')}; ${parts.join(', ')}.`;
 };
 
-export const endNote = ({ counts, stoppedBecause }: Ended): Note => {
+export const endNote = ({ counts, stoppedBecause }: EndCounts): Note => {
   if (stoppedBecause !== undefined) return { tone: 'bad', text: `Stopped: ${plain(stoppedBecause)}.` };
   const { sent, through, setAside, notTried, gone, failed, undeleted } = counts;
   return through === sent && setAside + notTried + gone + failed.length + undeleted.length === 0
@@ -266,7 +266,7 @@ export const endNote = ({ counts, stoppedBecause }: Ended): Note => {
 };
 
 /** Further results for letters. */
-export const resultNotes = ({ counts, backLater = 0 }: Ended): View => {
+export const resultNotes = ({ counts, backLater = 0 }: EndCounts): View => {
   const { gone, stillInvalid, failed, undeleted } = counts;
   const notes: { count: number; tone: Tone; one: string; many: string; command?: string }[] = [
     {
@@ -317,7 +317,7 @@ export const pausedView = (paused: readonly PausedFunction[] = []): View =>
   ]);
 
 /** `paused`: the functions among those it would send to that get no messages. */
-export const planView = (plan: Plan, report: Probed, paused?: readonly PausedFunction[]): View => [
+export const planView = (plan: Plan, report: ProbeReport, paused?: readonly PausedFunction[]): View => [
   { heading: matchText(plan.matching) },
   ...planSections(plan, report),
   part(...pausedView(paused)),
@@ -358,13 +358,13 @@ const unluckyFirst = (one: CauseCounts, other: CauseCounts): number => unluckyIn
 const unluckyIn = (cause: CauseCounts): number =>
   unlucky.reduce((total, [, count]) => total + count(cause), 0);
 
-type Shown = Pick<ReplayResult, 'counts' | 'ended' | 'stoppedBecause' | 'backLater'>;
+type ReplayEnd = Pick<ReplayResult, 'counts' | 'ended' | 'stoppedBecause' | 'backLater'>;
 
 /**
  * The end of a run, and for each cause the letters that were sent, went through, came back and were not tried. `again`: the command that
  * sends what was not tried.
  */
-export const resultView = ({ counts, ended, ...more }: Shown, again?: string): View => {
+export const resultView = ({ counts, ended, ...more }: ReplayEnd, again?: string): View => {
   if (counts === undefined) return [text(unsent[ended])];
   const { byCause, cameBackAs, waitFor } = counts;
   const difference = differenceText({ counts });

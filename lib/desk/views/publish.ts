@@ -1,15 +1,15 @@
 import { problemsText, type ShownProblem } from '../../message/failure.ts';
 import { outdatedAfterDays } from '../../message/retention.ts';
-import type { Checked } from '../messages/publish/check.ts';
-import type { Awaited } from '../messages/publish/outcomes.ts';
-import type { Published } from '../messages/publish/publish.ts';
+import type { CheckResult } from '../messages/publish/check.ts';
+import type { PublishOutcomes } from '../messages/publish/outcomes.ts';
+import type { PublishResult } from '../messages/publish/publish.ts';
 import { problemView } from './changes.ts';
 import { countOf, numberOf } from './format.ts';
 import { letterLink } from './letters.ts';
 import { table, text, type View } from './view.ts';
 
 /** `remedy`: what to do about messages that are too old. */
-export const publishedNotes = ({ sent, ...checked }: Published, remedy?: string): View => {
+export const publishedNotes = ({ sent, ...checked }: PublishResult, remedy?: string): View => {
   const { valid, invalid, same } = checked;
   const notes = checkedNotes(checked, `; ${sent} sent`, remedy);
   if (sent === 0 && invalid > 0) return notes;
@@ -27,7 +27,7 @@ export const publishedNotes = ({ sent, ...checked }: Published, remedy?: string)
 };
 
 const checkedNotes = (
-  { valid, invalid, skipped, functions, outdated }: Checked,
+  { valid, invalid, skipped, functions, outdated }: CheckResult,
   more = '',
   remedy = '',
 ): View => {
@@ -50,7 +50,7 @@ const checkedNotes = (
 
 export type FieldProblem = ShownProblem & { line: number };
 
-type CheckedMessages = Omit<Checked, 'skipped' | 'same'> & { problems: FieldProblem[] };
+type CheckedMessages = Omit<CheckResult, 'skipped' | 'same'> & { problems: FieldProblem[] };
 
 /** What the functions would say of messages that are not sent, field by field. */
 export const checkedMessagesView = ({ problems, ...checked }: CheckedMessages, name: string): View => [
@@ -60,7 +60,7 @@ export const checkedMessagesView = ({ problems, ...checked }: CheckedMessages, n
 ];
 
 /** `3 done, 1 waiting.` */
-const outcomesText = (outcomes: Awaited['outcomes']): string => {
+const outcomesText = (outcomes: PublishOutcomes['outcomes']): string => {
   const counts = Object.entries(outcomes).flatMap(([outcome, count]) =>
     count > 0 ? `${numberOf(count)} ${outcome}` : [],
   );
@@ -70,7 +70,7 @@ const outcomesText = (outcomes: Awaited['outcomes']): string => {
 const maxShown = 200;
 
 /** The outcomes, with a row for each message that is not done. */
-export const outcomesView = ({ messages, outcomes, unread }: Awaited): View => {
+export const outcomesView = ({ messages, outcomes, unread }: PublishOutcomes): View => {
   const open = messages.filter(({ outcome }) => !['done', 'duplicate', 'superseded'].includes(outcome));
   return [
     text(outcomesText(outcomes)),

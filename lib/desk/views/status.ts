@@ -199,13 +199,13 @@ const connectionProblems = ({
   return [
     {
       what: `The functions have not reached the platform since ${momentOf(reach.sinceMs)}, but this machine does: ${reach.what}`,
-      remedy: `Ask the people who run the functions’ network to check subnets, NAT, firewall and DNS, and whether the platform admits the functions’ address.${isSomebodys(reach.remedy) ? ` ${reach.remedy}` : ''}`,
+      remedy: `Ask the people who run the functions’ network to check subnets, NAT, firewall and DNS, and whether the platform admits the functions’ address.${hasOwnRemedy(reach.remedy) ? ` ${reach.remedy}` : ''}`,
     },
     ...problems,
   ];
 };
 
-const isSomebodys = (remedy: string): boolean => remedy !== '' && remedy !== failureKinds.unavailable.remedy;
+const hasOwnRemedy = (remedy: string): boolean => remedy !== '' && remedy !== failureKinds.unavailable.remedy;
 
 /** The platform's budget, and what is left of it. */
 const windowText = (window: PaceStatus['window']): string => {

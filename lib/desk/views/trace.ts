@@ -39,9 +39,9 @@ const texts: Record<TraceEvent['what'], (event: TraceEvent) => string> = {
   waited: (event) => `waited${forText(event)}, ${timesText(event)}`,
   waits: (event) => `waits${forText(event)}, ${timesText(event)}; ${nextText(event)}`,
   letter: (event) => `became a dead letter${forText(event)}`,
-  replayed: (event) => `replayed${deedText(event)}`,
-  edited: (event) => `edited and sent${deedText(event)}`,
-  discarded: (event) => `discarded${deedText(event)}`,
+  replayed: (event) => `replayed${actionText(event)}`,
+  edited: (event) => `edited and sent${actionText(event)}`,
+  discarded: (event) => `discarded${actionText(event)}`,
   done: (event) => `done${callText(event)}${attemptsText(event)}`,
   duplicate: (event) => `not sent: a duplicate of a message that was done before${attemptsText(event)}`,
   superseded: ({ error, ...event }) =>
@@ -49,9 +49,9 @@ const texts: Record<TraceEvent['what'], (event: TraceEvent) => string> = {
   claimed: (event) => `${claimText(event)} (ledger: ${event.resource}${fieldsText(event)})`,
   overtaken: (event) =>
     `another message was sent for ${event.resource}${fieldsText(event)}: ${event.eventId ?? event.message ?? 'its outcome is not recorded yet'}`,
-  woken: (event) => `woken${deedText(event)}`,
+  woken: (event) => `woken${actionText(event)}`,
   command: ({ command, done, ...event }) =>
-    `${command}${deedText(event)}${done === undefined ? '; it did not finish' : done ? '' : '; nothing was done to this one'}`,
+    `${command}${actionText(event)}${done === undefined ? '; it did not finish' : done ? '' : '; nothing was done to this one'}`,
   attempt: ({ outcome, requests = 0, durationMs, waitSeconds, ...event }) =>
     `log: ${outcome}${forText(event)}, ${countOf(requests, 'call')}${durationMs === undefined ? '' : ` in ${durationMs} ms`}${attemptsText(event)}${waitSeconds === undefined ? '' : `, for ${waitSeconds} s`}`,
   logged: ({ error }) => `log: ${error}`,
@@ -82,7 +82,7 @@ const nextText = ({ next, remedy }: TraceEvent): string =>
     ...(remedy ? [`→ ${remedy}`] : []),
   ].join('. ');
 
-const deedText = ({ by: who, why, as, original }: Partial<TraceEvent>): string =>
+const actionText = ({ by: who, why, as, original }: Partial<TraceEvent>): string =>
   [
     by(who),
     why === undefined ? '' : `: ${why}`,

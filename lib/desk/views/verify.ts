@@ -1,16 +1,16 @@
 import { undecidedKinds } from '../../message/failure-kinds.ts';
 import type { Filter } from '../messages/letters/filter.ts';
 import type { RevealedLetter } from '../messages/verify/compare.ts';
-import type { Verified } from '../messages/verify/verify.ts';
+import type { VerifyResult } from '../messages/verify/verify.ts';
 import { filterOptions } from './filter-options.ts';
 import { countOf, numberOf } from './format.ts';
 import { about, letterLink, revealCommand } from './letters.ts';
 import { badge, type Form, href, list, type Note, part, section, table, text, type View } from './view.ts';
 
-type Found = Verified['letters'][number]['found'];
+type LookUpFinding = VerifyResult['letters'][number]['found'];
 
 /** What the look's result means for an uncertain letter. */
-const verdicts: Record<Found, Note> = {
+const verdicts: Record<LookUpFinding, Note> = {
   found: { tone: 'good', text: 'it was done, so the letter can be discarded' },
   absent: { tone: 'warn', text: 'it was not done, so the letter can be replayed' },
   unclear: { tone: 'bad', text: 'these letters stay' },
@@ -25,7 +25,7 @@ export const verifyReasons = {
 
 /** `isRevealed`: what is unclear is shown unmasked, too. */
 export const verifiedView = (
-  { letters, ...counts }: Verified,
+  { letters, ...counts }: VerifyResult,
   name: string,
   { isRevealed = false } = {},
 ): View => {
@@ -56,7 +56,7 @@ export const verifiedView = (
 };
 
 /** What a person does about letters that no look decides. */
-const deciding = (unclear: Verified['letters'], areRevealed: boolean): View => {
+const deciding = (unclear: VerifyResult['letters'], areRevealed: boolean): View => {
   const ids = unclear.slice(0, maxNamed).map(({ id }) => id.slice(0, 8));
   const [id] = ids;
   if (id === undefined) return [];

@@ -18,7 +18,7 @@ export type Note = { tone: Tone; text: string; command?: string; to?: string };
  * `to`: the console's screen with details. `code`: a name as it is typed. `badge`: one of a few states or kinds. `isWhole`: in the last
  * column of a table, it is wrapped where others are cut. `isApart`: where it is cut, it stays different from the others of its column.
  */
-export type Words = {
+export type StyledText = {
   text: string;
   tone?: Tone;
   to?: string;
@@ -28,7 +28,7 @@ export type Words = {
   isApart?: true;
 };
 
-export type Piece = string | number | undefined | Words;
+export type Piece = string | number | undefined | StyledText;
 
 /** The content of a table cell. Numbers, ages and shares are aligned to the right. Only the console shows forms and ticks. */
 export type Cell =
@@ -37,7 +37,7 @@ export type Cell =
   | { count: number; of: number }
   | Form
   | { tick: string; isTicked?: boolean }
-  | readonly Words[];
+  | readonly StyledText[];
 
 export type Field =
   | { reason: 'required' | 'optional'; value?: string | undefined }
@@ -120,7 +120,7 @@ type Row = { cells: readonly Cell[]; id?: string; under?: View };
 /** Rows with content under them are shown one by one. */
 export type Table = {
   caption: string;
-  titles: readonly (string | Words)[];
+  titles: readonly (string | StyledText)[];
   /** Columns that a small screen leaves out. */
   minor?: readonly string[];
   rows: readonly Row[];
@@ -180,7 +180,7 @@ export const href = (
   return search === '' ? path : `${path}?${search}`;
 };
 
-export const badge = (text: string, tone: Tone): Words => ({ text, tone, badge: true });
+export const badge = (text: string, tone: Tone): StyledText => ({ text, tone, badge: true });
 
 export const text = (...pieces: Piece[]): Block => ({ text: pieces });
 
@@ -206,7 +206,7 @@ type TableOptions<Of> = {
   /** Shown in place of a table without rows; default: nothing. */
   empty?: string;
   /** Titles that are more than text. */
-  titles?: Record<string, Words>;
+  titles?: Record<string, StyledText>;
   under?: (row: Of) => View;
   idOf?: (row: Of) => string;
   hasBars?: boolean;

@@ -1,5 +1,5 @@
 import { isRetried } from '../../message/failure-kinds.ts';
-import type { Waiting, WaitingGroup, WaitingMessage } from '../messages/waiting/waiting.ts';
+import type { WaitingGroup, WaitingList, WaitingMessage } from '../messages/waiting/waiting.ts';
 import type { WakePlan, Woken } from '../messages/waiting/wake.ts';
 import { ageOf, countOf, numberOf } from './format.ts';
 import { about, grantsView, kindTone, maxGrants } from './letters.ts';
@@ -55,7 +55,7 @@ export const wokenNotes = ({ plan, woken, taken, failed, left }: Woken): View =>
   ];
 };
 
-export const waitingView = ({ groups, messages, matching }: Waiting, name: string): View => {
+export const waitingView = ({ groups, messages, matching }: WaitingList, name: string): View => {
   const [first] = messages;
   if (first === undefined) return [text(`${name}: no message waits, or none matches.`)];
   return [

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import type { Integration } from '../../delivery/handle/integration.ts';
-import type { Addressed } from '../../delivery/handle/send-to-functions.ts';
+import type { AddressedMessage } from '../../delivery/handle/send-to-functions.ts';
 import {
   eventsOf,
-  type Made,
+  type MappedEvents,
   mappingProblemsText,
   removalsOf,
   valueAt,
@@ -26,7 +26,7 @@ export type KeptRemovals = z.output<typeof keptRemovals>;
  * The result of a notice: messages, each for the queue of its function (none if the mapping does not name the notice), and what to keep for
  * its deletion; or why it makes none.
  */
-type Outcome = { messages: Addressed[]; keep?: KeptRemovals } | { problem: SafeText };
+type Outcome = { messages: AddressedMessage[]; keep?: KeptRemovals } | { problem: SafeText };
 
 type Context = {
   mapping: Mapping;
@@ -45,7 +45,7 @@ export const messagesOf = (notice: Notice, context: Context): Outcome => {
   if (!Array.isArray(removals)) return removals;
   const published = publishedIn(notice, mapping);
   if (typeof published !== 'string') return published;
-  const messages: Addressed[] = [];
+  const messages: AddressedMessage[] = [];
   for (const each of [...made.events, ...removals]) {
     const integration = integrations.get(each.function);
     if (integration === undefined) return { problem: safe`there is no function ${ownText(each.function)}` };
@@ -66,7 +66,7 @@ export const messagesOf = (notice: Notice, context: Context): Outcome => {
   return { messages, ...(keep.length > 0 && { keep: keptRemovals.parse(keep) }) };
 };
 
-type Deletion = Pick<Made, 'function' | 'at' | 'data' | 'time'>;
+type Deletion = Pick<MappedEvents, 'function' | 'at' | 'data' | 'time'>;
 
 /** Whether a notice says that what it is about is deleted, by the mapping. */
 export const isDeletion = (notice: Notice, { messages }: Pick<Mapping, 'messages'>): boolean =>

@@ -1,5 +1,5 @@
 import type { Integration } from '../../delivery/handle/integration.ts';
-import type { Addressed } from '../../delivery/handle/send-to-functions.ts';
+import type { AddressedMessage } from '../../delivery/handle/send-to-functions.ts';
 import { type Mapping, readMapping } from '../../delivery/mapping/mapping.ts';
 import { MessageFailure } from '../../message/failure.ts';
 import { messageIdText, ownText, type SafeText, safe, safeList } from '../../message/safe-text.ts';
@@ -37,7 +37,7 @@ export type PollParts = {
     keep(subject: string, removals: KeptRemovals, signal: AbortSignal): Promise<void>;
   };
   /** @throws if one of them was not accepted. */
-  send(messages: readonly Addressed[], signal: AbortSignal): Promise<void>;
+  send(messages: readonly AddressedMessage[], signal: AbortSignal): Promise<void>;
   integrations(): Promise<ReadonlyMap<string, Integration<unknown>>>;
   observe: Observe;
   /** The id to start after, if nothing was read yet. */
@@ -157,7 +157,7 @@ const sendPage = async (notices: Notice[], page: Page, refusedBefore: number): P
     },
     maxLookUps,
   );
-  const made: Addressed[] = [];
+  const made: AddressedMessage[] = [];
   const refused: [notice: Notice, problem: SafeText][] = [];
   const counts = { sent: 0, skipped: 0 };
   const kept = new Map<string, KeptRemovals>();

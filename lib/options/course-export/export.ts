@@ -111,11 +111,11 @@ const countRun = (outcome: ExportAnswer['outcome'], { count }: Observe): void =>
     count('ExportRuns', { outcome: each }, each === outcome ? 1 : 0);
 };
 
-type Finished = { startedMs: number; wanted: number; totals: ExportTotals };
+type FinishedExport = { startedMs: number; wanted: number; totals: ExportTotals };
 
 const finish = async (
   { request, runId, services }: ExportRun,
-  { startedMs, wanted, totals }: Finished,
+  { startedMs, wanted, totals }: FinishedExport,
 ): Promise<ExportAnswer> => {
   const { store, observe, limits } = services;
   const { parts, failures } = totals;

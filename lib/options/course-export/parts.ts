@@ -63,7 +63,7 @@ export type Part = {
   /** It is the org unit itself. */
   isOrgUnit: boolean;
   /** Stores it under this key plus an ending. Undefined if it does not exist. */
-  store(key: string, context: PartContext): Promise<Stored | undefined>;
+  store(key: string, context: PartContext): Promise<StoredPart | undefined>;
 };
 
 export type PartContext = {
@@ -73,7 +73,7 @@ export type PartContext = {
   refused(item: string, failure: Failure): void;
 };
 
-export type Stored = { lines: number; bytes: number };
+export type StoredPart = { lines: number; bytes: number };
 
 /** Everything that is exported of an org unit, starting with the org unit itself. */
 export const partsOf = (orgUnitId: number, details: ExportDetails = noDetails): Part[] => {
@@ -147,7 +147,11 @@ async function* inOrgUnit(orgUnitId: number, items: AsyncIterable<object>): Asyn
 /** Lines are joined up to this many characters. */
 const pieceCharacters = 64 * 1024;
 
-const storeLines = async (key: string, items: AsyncIterable<object>, store: JobStore): Promise<Stored> => {
+const storeLines = async (
+  key: string,
+  items: AsyncIterable<object>,
+  store: JobStore,
+): Promise<StoredPart> => {
   let lines = 0;
   const pieces = async function* () {
     let text = '';

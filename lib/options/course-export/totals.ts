@@ -1,5 +1,5 @@
 import type { Failure } from '../../message/failure.ts';
-import type { Stored } from './parts.ts';
+import type { StoredPart } from './parts.ts';
 
 /** A failure, and all parts that it affected. */
 type FailureGroup = Failure & {
@@ -22,13 +22,13 @@ const partOf = (file: string): string => file.split('/')[0] ?? '';
 export const addStored = (
   { parts }: ExportTotals,
   part: string,
-  { files, lines, bytes }: Stored & { files: number },
+  { files, lines, bytes }: StoredPart & { files: number },
 ): void => {
   const before = parts[part] ?? { files: 0, lines: 0, bytes: 0 };
   parts[part] = { files: before.files + files, lines: before.lines + lines, bytes: before.bytes + bytes };
 };
 
-export const addFile = (totals: ExportTotals, file: string, stored: Stored): void =>
+export const addFile = (totals: ExportTotals, file: string, stored: StoredPart): void =>
   addStored(totals, partOf(file), { files: 1, ...stored });
 
 /** Groups equal failures, as one cause may concern thousands of org units. */

@@ -31,7 +31,7 @@ export type Listing = NameList & {
   isWhole: boolean;
 };
 
-export type Filled = NameList & {
+export type FillResult = NameList & {
   /** Number of names after the fill. */
   names: number;
   added: number;
@@ -50,7 +50,7 @@ export type Filled = NameList & {
   outcome: 'changed' | 'same' | 'held' | 'refused';
 };
 
-export type Filling = {
+export type FillOptions = {
   store: JobStore;
   table: CrosswalkTable;
   /** If more than this share of the names would be removed, or would stand for others, a person must accept that. */
@@ -71,7 +71,7 @@ const keysOf = ({ kind, source }: NameList) => ({
   /** A comparison that is not yet completely written to the table. */
   pending: `${filledFolder}${kind}-${source}.json`,
 });
-type Pending = {
+type PendingNames = {
   isPending: boolean;
   /** AWS refused a comparison in the midst of it, so the next one writes every bucket. */
   wasRefused?: boolean;
@@ -215,8 +215,8 @@ const changedBuckets = `
 export const compare = async (
   listing: Listing,
   { db, folder }: Workspace,
-  { acceptRemovals, ...services }: Filling & { acceptRemovals: boolean },
-): Promise<Filled> => {
+  { acceptRemovals, ...services }: FillOptions & { acceptRemovals: boolean },
+): Promise<FillResult> => {
   const { kind, source, rows } = listing;
   const { store, table, maxRemovalsPercent } = services;
   const keys = keysOf(listing);
@@ -247,7 +247,7 @@ export const compare = async (
   if (accepted.length > 0) await applyAccepted(accepted, db);
   await db.run(writeNext, [path]);
   await store.uploadCompressed(keys.next, path);
-  await store.writeJson(keys.pending, { isPending: true, wasRefused } satisfies Pending);
+  await store.writeJson(keys.pending, { isPending: true, wasRefused } satisfies PendingNames);
   return { ...filled, outcome: 'changed' };
 };
 
@@ -259,10 +259,10 @@ const download = async (keys: readonly string[], path: string, store: JobStore):
   }, createWriteStream(path));
 };
 
-type Moved = { code: string; ids: number[]; was: number[] };
+type MovedCode = { code: string; ids: number[]; was: number[] };
 
 /** As JSON: codes that stand for another org unit, and those of them whose move an operator has accepted. */
-type Moves = { open: Moved[]; accepted: string[] };
+type Moves = { open: MovedCode[]; accepted: string[] };
 const noMoves: Moves = { open: [], accepted: [] };
 
 const movesIn = async (db: SqlEngine, table: CrosswalkTable): Promise<Moves> => {
@@ -274,7 +274,7 @@ const movesIn = async (db: SqlEngine, table: CrosswalkTable): Promise<Moves> => 
     was: idsIn(was),
   }));
   const buckets = await table.namesIn(moved.map(({ code }) => acceptedBucketOf(code)));
-  const isSettled = (move: Moved): boolean =>
+  const isSettled = (move: MovedCode): boolean =>
     isAccepted(move, buckets.get(acceptedBucketOf(move.code))?.get(move.code));
   return {
     open: moved.filter((move) => !isSettled(move)).map(({ code, ids, was }) => ({ code, ids, was })),
@@ -294,13 +294,13 @@ const applyAccepted = async (accepted: readonly string[], db: SqlEngine): Promis
 /** Records since when each move is known. */
 const noteMoved = async (
   source: CrosswalkSource,
-  moved: readonly Moved[],
+  moved: readonly MovedCode[],
   store: JobStore,
 ): Promise<void> => {
   const key = movedKey(source);
   const before = movedIn(await store.readJsonIfAny(key));
   if (moved.length === 0 && before.codes.length === 0) return;
-  const textOf = ({ code, ids, was }: Moved): string => JSON.stringify([code, ids, was]);
+  const textOf = ({ code, ids, was }: MovedCode): string => JSON.stringify([code, ids, was]);
   const known = new Map(before.codes.map((each) => [textOf(each), each.sinceMs]));
   const nowMs = Date.now();
   const codes = moved.map((each) => ({ ...each, sinceMs: known.get(textOf(each)) ?? nowMs }));
@@ -310,10 +310,10 @@ const noteMoved = async (
 /** Compares names that were listed in parts. */
 export const compareListed = (
   listings: readonly (NameList & { parts: readonly string[]; isWhole: boolean })[],
-  given: Filling & { acceptRemovals: boolean },
-): Promise<Filled[]> =>
+  given: FillOptions & { acceptRemovals: boolean },
+): Promise<FillResult[]> =>
   withWorkspace(async (at) => {
-    const fills: Filled[] = [];
+    const fills: FillResult[] = [];
     for (const { parts, ...listing } of listings) {
       const path = join(at.folder, 'listed');
       await download(parts, path, given.store);
@@ -328,12 +328,12 @@ const listedParts = `
   CREATE OR REPLACE TABLE parts AS
     SELECT DISTINCT shard, name, CAST(id AS BIGINT) AS id FROM ${packedRows('$1', ['shard', 'name', 'id'])}`;
 
-const pendingAt = async (key: string, store: JobStore): Promise<Pending> =>
-  ((await store.readJsonIfAny(key)) as Pending | undefined) ?? { isPending: false };
+const pendingAt = async (key: string, store: JobStore): Promise<PendingNames> =>
+  ((await store.readJsonIfAny(key)) as PendingNames | undefined) ?? { isPending: false };
 
 /** Comparisons of an earlier fill that were not completely written. Those without `isPending` are compared again. */
-export const unwritten = async (store: JobStore): Promise<(NameList & Pick<Pending, 'isPending'>)[]> => {
-  const found: (NameList & Pick<Pending, 'isPending'>)[] = [];
+export const unwritten = async (store: JobStore): Promise<(NameList & Pick<PendingNames, 'isPending'>)[]> => {
+  const found: (NameList & Pick<PendingNames, 'isPending'>)[] = [];
   // In this order, names that pass from one source to the other are never missing.
   for (const source of ['file', 'platform'] as const)
     for (const kind of crosswalkKinds) {
@@ -353,7 +353,7 @@ export type Written = { following?: string; isRefused?: true };
 export const writeBuckets = (
   of: NameList,
   { from, untilMs }: { from: string; untilMs: number },
-  { store, table }: Filling,
+  { store, table }: FillOptions,
 ): Promise<Written> =>
   withWorkspace(async ({ db, folder }) => {
     const keys = keysOf(of);
@@ -378,12 +378,12 @@ export const writeBuckets = (
       await table.put(inTime());
     } catch (error) {
       if (errorName(error) !== 'ValidationException') throw error;
-      await store.writeJson(keys.pending, { isPending: false, wasRefused: true } satisfies Pending);
+      await store.writeJson(keys.pending, { isPending: false, wasRefused: true } satisfies PendingNames);
       return { isRefused: true };
     }
     if (following !== undefined) return { following };
     await store.uploadFile(keys.state, next, 'application/gzip');
-    await store.writeJson(keys.pending, { isPending: false } satisfies Pending);
+    await store.writeJson(keys.pending, { isPending: false } satisfies PendingNames);
     return {};
   });
 

@@ -8,8 +8,8 @@ import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
 import {
   compare,
   crowdedText,
-  type Filled,
-  type Filling,
+  type FillOptions,
+  type FillResult,
   type Listing,
   noNames,
   type Workspace,
@@ -32,7 +32,9 @@ export const reportKey = `${folder}report.csv`;
 const maxUnread = 20;
 
 /** Files beside them, of which nothing is read. */
-export const unreadFiles = async ({ keysUnder }: Pick<Filling['store'], 'keysUnder'>): Promise<string[]> => {
+export const unreadFiles = async ({
+  keysUnder,
+}: Pick<FillOptions['store'], 'keysUnder'>): Promise<string[]> => {
   const own: string[] = [reportKey, ...crosswalkFiles.map(({ key }) => key)];
   const keys = await keysUnder(folder);
   return keys.filter((key) => !own.includes(key) && !key.endsWith('/')).slice(0, maxUnread);
@@ -50,7 +52,7 @@ export type FileRead = {
   kinds: CrosswalkKind[];
 };
 
-type ComparedFiles = Filling & {
+type ComparedFiles = FillOptions & {
   /** By file; a missing file has none. */
   etags: Record<string, string>;
   acceptRemovals: boolean;
@@ -60,12 +62,12 @@ type ComparedFiles = Filling & {
  * Compares the names in the files with what was filled last, and writes unusable rows to a report.
  * @throws if the bucket cannot be read.
  */
-export const compareFiles = (given: ComparedFiles): Promise<{ files: FileRead[]; fills: Filled[] }> =>
+export const compareFiles = (given: ComparedFiles): Promise<{ files: FileRead[]; fills: FillResult[] }> =>
   withWorkspace(async (at) => {
     const { etags, store } = given;
     await at.db.run(schema);
     const files: FileRead[] = [];
-    const fills: Filled[] = [];
+    const fills: FillResult[] = [];
     for (const file of crosswalkFiles) {
       const etag = etags[file.key];
       const read = etag === undefined ? undefined : await readFile(file, etag, { ...given, ...at });
@@ -85,8 +87,8 @@ const compareFile = async (
   { key, names }: CrosswalkFile,
   read: FileRead | undefined,
   given: ComparedFiles & Workspace,
-): Promise<Filled[]> => {
-  const fills: Filled[] = [];
+): Promise<FillResult[]> => {
+  const fills: FillResult[] = [];
   for (const kind of names) {
     const rows = read ? namesOf(kind) : noNames;
     const listing: Listing = { kind, source: 'file', rows, isWhole: read?.isWhole ?? true };
@@ -97,8 +99,8 @@ const compareFile = async (
 };
 
 /** The names of users from classlists are no longer updated. */
-const replaceClasslists = async (at: Workspace, given: Filling): Promise<Filled[]> => {
-  const fills: Filled[] = [];
+const replaceClasslists = async (at: Workspace, given: FillOptions): Promise<FillResult[]> => {
+  const fills: FillResult[] = [];
   for (const kind of userKinds) {
     const listing: Listing = { kind, source: 'platform', rows: noNames, isWhole: true };
     fills.push(await compare(listing, at, { ...given, acceptRemovals: true }));
@@ -106,10 +108,10 @@ const replaceClasslists = async (at: Workspace, given: Filling): Promise<Filled[
   return fills;
 };
 
-export const isHeld = ({ outcome }: Filled): boolean => outcome === 'held' || outcome === 'refused';
+export const isHeld = ({ outcome }: FillResult): boolean => outcome === 'held' || outcome === 'refused';
 
 /** Whether all names of the files are in effect. */
-export const areUsable = ({ files, fills }: { files: FileRead[]; fills: Filled[] }): boolean =>
+export const areUsable = ({ files, fills }: { files: FileRead[]; fills: FillResult[] }): boolean =>
   files.every(({ problem }) => problem === undefined) && !fills.some(isHeld);
 
 const schema = `

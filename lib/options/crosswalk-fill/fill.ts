@@ -14,8 +14,8 @@ import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';
 import { workThrough } from '../../runtime/jobs/work-list.ts';
 import {
   compareListed,
-  type Filled,
-  type Filling,
+  type FillOptions,
+  type FillResult,
   type NameList,
   unwritten,
   type Written,
@@ -31,7 +31,7 @@ import {
   unreadFiles,
 } from './files.ts';
 import type { FillSettings } from './fill-settings.ts';
-import { heldIn, heldKey, type RetainedNames } from './held.ts';
+import { type RetainedNames, retainedIn, retainedKey } from './held.ts';
 import {
   classlistList,
   type ListingServices,
@@ -60,7 +60,7 @@ const requestIn = (event: unknown): FillRequest => {
   return { ...request, isScheduled };
 };
 
-export type FillServices = Filling &
+export type FillServices = FillOptions &
   ListingServices &
   Pick<JobServices, 'running'> & {
     limits: JobServices['limits'] & Pick<FillSettings['limits'], 'classlistsHour'>;
@@ -72,7 +72,7 @@ export type FillAnswer = {
   message: string;
   /** Files in the same folder that no fill reads, as their names are others. */
   unread: string[];
-  fills: Filled[];
+  fills: FillResult[];
   files: FileRead[];
 };
 
@@ -121,7 +121,7 @@ const fillAll = async (run: Run): Promise<FillAnswer> => {
   return step('tell', () => reportResult({ files, fills, sources, unread: looked.unread }, services));
 };
 
-type FilesLooked = {
+type FilesChecked = {
   /** Existing files, by key. */
   etags: Record<string, string>;
   unread: string[];
@@ -132,7 +132,7 @@ type FilesLooked = {
 type FromFiles = Pick<FillAnswer, 'files' | 'fills'>;
 const noFiles = (): FromFiles => ({ files: [], fills: [] });
 
-const fillFromFiles = async (run: Run, { etags }: FilesLooked): Promise<FromFiles> => {
+const fillFromFiles = async (run: Run, { etags }: FilesChecked): Promise<FromFiles> => {
   const { services, request, step } = run;
   await enoughTime(run, 'before the files are compared');
   const compared = await step('compare the files', () =>
@@ -157,13 +157,13 @@ const areClasslistsDue = async ({ request, services, step }: Run): Promise<boole
   });
 };
 
-const lookAtFiles = async ({ store }: FillServices): Promise<FilesLooked> => {
+const lookAtFiles = async ({ store }: FillServices): Promise<FilesChecked> => {
   const etags: Record<string, string> = {};
   for (const { key } of crosswalkFiles) {
     const etag = await store.etagOf(key);
     if (etag !== undefined) etags[key] = etag;
   }
-  const before = ((await store.readJsonIfAny(filesKey)) ?? { etags: {} }) as Pick<FilesLooked, 'etags'>;
+  const before = ((await store.readJsonIfAny(filesKey)) ?? { etags: {} }) as Pick<FilesChecked, 'etags'>;
   const isSame = crosswalkFiles.every(({ key }) => etags[key] === before.etags[key]);
   // A further comparison completes an accepted move.
   const moved = movedIn(await store.readJsonIfAny(movedKey('file')));
@@ -202,7 +202,7 @@ const listAllOrgUnits = async (run: Run, { wantsCourses }: { wantsCourses: boole
 };
 
 /** Fills users from the classlists of these courses. What cannot be read removes nothing. */
-const fillFromClasslists = async (run: Run, courses: number[]): Promise<Filled[]> => {
+const fillFromClasslists = async (run: Run, courses: number[]): Promise<FillResult[]> => {
   const { services, folder, step } = run;
   const startedMs = await step('begin with the classlists', async () => Date.now());
   const list = classlistList(folder, services);
@@ -228,7 +228,7 @@ const fill = async (
   run: Run,
   name: string,
   listings: Parameters<typeof compareListed>[0],
-): Promise<Filled[]> => {
+): Promise<FillResult[]> => {
   const { services, request, step } = run;
   await enoughTime(run, `before the ${name} are compared`);
   const fills = await step(`compare the ${name}`, () =>
@@ -238,7 +238,7 @@ const fill = async (
   return fills;
 };
 
-const writeAll = async (run: Run, name: string, fills: Filled[]): Promise<void> => {
+const writeAll = async (run: Run, name: string, fills: FillResult[]): Promise<void> => {
   for (const each of fills)
     if (each.outcome === 'changed' && !(await write(run, each))) each.outcome = 'refused';
   await run.step(`note the ${name}`, async () => {
@@ -290,12 +290,12 @@ const checkedIn = ({
   return checked;
 };
 
-const crowdedIn = ({ kind, source, crowded }: Filled): string | undefined =>
+const crowdedIn = ({ kind, source, crowded }: FillResult): string | undefined =>
   crowded === 0
     ? undefined
     : `${crowded} names (${kind}, ${source}) are left out, as their buckets are full: they are far longer than usual, or made to collide. ${source === 'file' ? `${reportKey} lists their rows` : 'Shorten them on the platform'}`;
 
-const heldText = ({ kind, source, outcome, removed, reassigned, names }: Filled): string => {
+const heldText = ({ kind, source, outcome, removed, reassigned, names }: FillResult): string => {
   if (outcome === 'refused')
     return `AWS refuses to store the names (${kind}, ${source}), and they may be partly stored. The next fill compares and stores them again. If that fails, too, report it with the log of crosswalk-fill`;
   const changes = [
@@ -310,13 +310,13 @@ const noteHeld = async (
   checked: ReadonlyMap<string, string | undefined>,
   store: FillServices['store'],
 ): Promise<void> => {
-  const { held: before } = heldIn(await store.readJsonIfAny(heldKey));
+  const { held: before } = retainedIn(await store.readJsonIfAny(retainedKey));
   const found = [...checked].flatMap(([of, problem]) => {
     const sinceMs = before.find((each) => each.of === of)?.sinceMs ?? Date.now();
     return problem === undefined ? [] : [{ of, problem, sinceMs }];
   });
   const held = [...before.filter(({ of }) => !checked.has(of)), ...found];
-  await store.writeJson(heldKey, { held } satisfies RetainedNames);
+  await store.writeJson(retainedKey, { held } satisfies RetainedNames);
 };
 
 /** A failure that lasts ends the fill; the next fill starts anew. */

@@ -152,13 +152,13 @@ export const classlistList = (
 /** The bucket's digits, a name as JSON, which holds no tab and no line break, and what it stands for. */
 const listedLine = (name: string, id: number): string => `${shardOf(name)}\t${JSON.stringify(name)}\t${id}`;
 
-type Adding = {
+type AddOptions = {
   platform: Platform;
   files: Record<UserKind, LineFile>;
   sum: ClasslistsListed;
 };
 
-const addClasslist = async (orgUnitId: number, { platform, files, sum }: Adding): Promise<void> => {
+const addClasslist = async (orgUnitId: number, { platform, files, sum }: AddOptions): Promise<void> => {
   for await (const { Identifier, Username, OrgDefinedId } of listClasslist(platform, orgUnitId)) {
     const id = Number(Identifier);
     if (!isId(id)) continue;

@@ -10,7 +10,7 @@ import { getGradeValue } from '../../platform/resources/grades.ts';
 import {
   type EffectClass,
   isInProgress,
-  type Judged,
+  type Judgement,
   judgeEffect,
   type PlatformValue,
   type WrittenField,
@@ -49,11 +49,11 @@ export type SnapshotEnrollment = {
 
 export type SelectedWrite = Written | SnapshotEnrollment;
 
-export type Checked = {
+export type CheckResult = {
   resource: string;
   subject: Subject;
   reason: Reason;
-  judged: Judged;
+  judged: Judgement;
   /** SQS' id of the message that wrote it. */
   messageId?: string | undefined;
   /** When the platform last changed it, in the platform's format. */
@@ -67,7 +67,7 @@ export type Checked = {
   isFoundByLedger?: boolean;
 };
 
-export type Checking = {
+export type CheckServices = {
   platform: Platform;
   readLedger: ReadResource;
   digestsOf(resource: string, field: string, value: string): readonly string[];
@@ -91,7 +91,10 @@ export class NotNow extends Error {
 }
 
 /** Checks a grade, or enrollments in one org unit. @throws NotNow */
-export const checkGroup = async (group: readonly SelectedWrite[], checking: Checking): Promise<Checked[]> => {
+export const checkGroup = async (
+  group: readonly SelectedWrite[],
+  checking: CheckServices,
+): Promise<CheckResult[]> => {
   const [first] = group;
   if (first === undefined) return [];
   const { platform } = checking;
@@ -129,7 +132,7 @@ const readOr = async <Value>(
   }
 };
 
-export const unreadable = (chosen: SelectedWrite, { kind, message }: Failure): Checked => {
+export const unreadable = (chosen: SelectedWrite, { kind, message }: Failure): CheckResult => {
   const fields = chosen.reason === 'snapshot' ? {} : chosen.fields;
   // A write that may not have been done need not be on the platform.
   if (Object.values(fields).some(isInProgress))
@@ -150,8 +153,8 @@ export const writtenMsOf = (fields: Readonly<Record<string, WrittenField>>): num
 const judgedBy = (
   { resource, subject }: Pick<SelectedWrite, 'resource' | 'subject'>,
   { fields, shown }: { fields: Written['fields']; shown: PlatformValue | undefined },
-  { digestsOf, attemptMs }: Checking,
-): Judged =>
+  { digestsOf, attemptMs }: CheckServices,
+): Judgement =>
   judgeEffect({
     fields,
     attemptMs,
@@ -167,7 +170,7 @@ const enrolled: PlatformValue = { fields: { whole: [] }, changedMs: undefined };
 export const isRemoved = (
   resource: string,
   whole: WrittenField | undefined,
-  digestsOf: Checking['digestsOf'],
+  digestsOf: CheckServices['digestsOf'],
 ): boolean =>
   whole?.digest !== undefined && digestsOf(resource, 'whole', removedDigested).includes(whole.digest);
 
@@ -175,8 +178,8 @@ export const isRemoved = (
 const checkWritten = async (
   chosen: SelectedWrite,
   shown: PlatformValue | undefined,
-  checking: Checking,
-): Promise<Checked> => {
+  checking: CheckServices,
+): Promise<CheckResult> => {
   if (chosen.reason === 'snapshot') return { ...bare(chosen), judged: notCompared('not shown') };
   const { fields, lockId } = chosen;
   const judged = judgedBy(chosen, { fields, shown }, checking);
@@ -190,14 +193,17 @@ const checkWritten = async (
   return { ...bare(chosen), judged, messageId, ...(changedAt !== undefined && { changedAt }) };
 };
 
-const notCompared = (why: 'in progress' | 'no digest' | 'not shown'): Judged => ({ class: undefined, why });
+const notCompared = (why: 'in progress' | 'no digest' | 'not shown'): Judgement => ({
+  class: undefined,
+  why,
+});
 
 const messageIn = (fields: Written['fields'], writtenMs: number | undefined): string | undefined =>
   Object.values(fields).find(({ begunMs }) => begunMs === writtenMs)?.messageId;
 
 const itemNow = async (
   resource: string,
-  { readLedger }: Checking,
+  { readLedger }: CheckServices,
 ): Promise<Pick<Written, 'lockId' | 'fields'> | undefined> => {
   const read = await readOr(() => readLedger(resource));
   return 'value' in read && read.value
@@ -206,7 +212,7 @@ const itemNow = async (
 };
 
 /** The ledger no longer has it. */
-export const notComparable = (chosen: SelectedWrite): Checked => ({
+export const notComparable = (chosen: SelectedWrite): CheckResult => ({
   ...bare(chosen),
   judged: notCompared('no digest'),
 });
@@ -214,7 +220,7 @@ export const notComparable = (chosen: SelectedWrite): Checked => ({
 /** The ledger's current state; undefined: it no longer has the resource. */
 export const chosenNow = async (
   chosen: SelectedWrite,
-  checking: Checking,
+  checking: CheckServices,
 ): Promise<SelectedWrite | undefined> => {
   if (chosen.reason === 'snapshot') return chosen;
   const now = await itemNow(chosen.resource, checking);
@@ -226,8 +232,8 @@ type Roles = ReadonlyMap<number, readonly number[] | undefined>;
 const checkEnrollments = async (
   group: readonly SelectedWrite[],
   shown: Roles,
-  checking: Checking,
-): Promise<Checked[]> => {
+  checking: CheckServices,
+): Promise<CheckResult[]> => {
   const shownOf = (userId: number): PlatformValue | undefined =>
     shown.has(userId) ? shownEnrollment(shown.get(userId)) : undefined;
   const enrollments = group.filter((chosen) => chosen.reason === 'snapshot');
@@ -265,8 +271,8 @@ const classWanted = (
 const checkEnrollment = async (
   { enrollment, all }: { enrollment: SnapshotEnrollment; all: readonly SnapshotEnrollment[] },
   shown: PlatformValue | undefined,
-  checking: Checking,
-): Promise<Checked> => {
+  checking: CheckServices,
+): Promise<CheckResult> => {
   const itsClass = classWanted(all, shown);
   if (itsClass === undefined) return { ...bare(enrollment), judged: notCompared('not shown') };
   if (itsClass === 'same') return { ...bare(enrollment), judged: { class: 'same', fields: [] } };
@@ -277,8 +283,8 @@ const checkEnrollment = async (
 const extrasIn = async (
   enrollment: readonly SnapshotEnrollment[],
   shown: Roles,
-  checking: Checking,
-): Promise<Checked[]> => {
+  checking: CheckServices,
+): Promise<CheckResult[]> => {
   const [first] = enrollment;
   if (first === undefined || enrollment.some(({ subject }) => subject.userId === unknownUser)) return [];
   const known = new Set(enrollment.map(({ subject }) => subject.userId));
@@ -287,7 +293,7 @@ const extrasIn = async (
     ([userId, roleIds]) => !known.has(userId) && roleIds?.some((roleId) => checking.roles.has(roleId)),
   );
   return Promise.all(
-    others.map(async ([userId, roleIds]): Promise<Checked> => {
+    others.map(async ([userId, roleIds]): Promise<CheckResult> => {
       const resource = `enrollment/${orgUnitId}/${userId}`;
       const extra: SnapshotEnrollment = {
         ...first,
@@ -309,8 +315,8 @@ const extrasIn = async (
 const byLedger = async (
   enrollment: SnapshotEnrollment,
   { shown, otherwise }: { shown: PlatformValue | undefined; otherwise: EffectClass },
-  checking: Checking,
-): Promise<Checked> => {
+  checking: CheckServices,
+): Promise<CheckResult> => {
   const now = await itemNow(enrollment.resource, checking);
   const writtenMs = writtenMsOf(now?.fields ?? {});
   const judged = now && judgedBy(enrollment, { fields: now.fields, shown }, checking);
@@ -331,7 +337,7 @@ const byLedger = async (
 const isFoundByLedger = (
   { resource, subject }: SnapshotEnrollment,
   item: Pick<Written, 'fields'> | undefined,
-  { selection }: Checking,
+  { selection }: CheckServices,
 ): boolean =>
   item !== undefined &&
   Object.keys(item.fields).length > 0 &&
@@ -346,7 +352,7 @@ export const findingIn = ({
   isBeside: __,
   isFoundByLedger,
   ...checked
-}: Checked): Finding | undefined => {
+}: CheckResult): Finding | undefined => {
   if (judged.class === undefined || judged.class === 'same' || isFoundByLedger) return undefined;
   const { writtenMs } = judged;
   return {

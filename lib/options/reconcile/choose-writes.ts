@@ -12,7 +12,7 @@ export const segments = 4;
 /** The fields of grades and enrollments that are compared. */
 export const comparedFields = ['grade', 'comments', 'privateComments', 'whole'] as const;
 
-export type Choosing = { store: JobStore; table: LedgerAccess };
+export type ChoiceServices = { store: JobStore; table: LedgerAccess };
 
 /** A part of the ledger, and where its next page begins. */
 export type Segment = { segment: number; from?: Attributes };
@@ -31,7 +31,7 @@ type ChooseOptions = { from: readonly Segment[]; untilMs: number; keyOf(segment:
 export const chooseWrites = async (
   { from, untilMs, keyOf }: ChooseOptions,
   selection: Selection,
-  { store, table }: Choosing,
+  { store, table }: ChoiceServices,
 ): Promise<ChosenFrom> => {
   const all: ChosenFrom = { left: [], entries: 0, selected: noReasons(() => 0) };
   const failing = new AbortController();

@@ -36,7 +36,7 @@ export type WrittenField = Pick<FieldChange, 'messageId' | 'outcome' | 'begunMs'
   digest?: string | undefined;
 };
 
-type Compared = {
+type ComparedValues = {
   fields: Readonly<Record<string, WrittenField>>;
   shown: PlatformValue | undefined;
   nothing: Nothing;
@@ -50,7 +50,7 @@ type Compared = {
 const timeResolutionMs = 1_000;
 
 /** The class is undefined if nothing can be said: the write is not over, left no outcome, or its digest is by an unknown key. */
-export type Judged =
+export type Judgement =
   | {
       class: EffectClass;
       fields: string[];
@@ -60,7 +60,7 @@ export type Judged =
   | { class: undefined; why: 'in progress' | 'no digest' | 'not shown' };
 
 /** Compares the platform's state with the last write, field by field. The result is the class of the worst field. */
-export const judgeEffect = (compared: Compared): Judged => {
+export const judgeEffect = (compared: ComparedValues): Judgement => {
   const { fields, shown, nothing, digestsOf, attemptMs } = compared;
   const all = Object.entries(fields);
   const writtenMs = Math.max(0, ...all.map(([, { begunMs }]) => begunMs));

@@ -143,14 +143,14 @@ export const chooseEnrollments = (
 /** Memory of the engine. With 384 MB the function came to 939 of its 1,024 MB, and was no faster. */
 const exportsMemoryMb = 288;
 
-type Dividing = {
+type DivideOptions = {
   /** The objects that hold the selected writes. */
   keys: readonly string[];
   partKey(part: number): string;
 };
 
 /** Divides the selected writes into parts, in the order of checking. Returns the number of parts. */
-export const divide = ({ keys, partKey }: Dividing, store: JobStore): Promise<number> =>
+export const divide = ({ keys, partKey }: DivideOptions, store: JobStore): Promise<number> =>
   withSqlEngine(
     async (db, folder) => {
       // Concatenated gzip files are one file: of many files the engine would hold a piece each.

@@ -9,8 +9,8 @@ import type { JobServices } from '../../runtime/jobs/job-services.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import {
-  type Checked,
-  type Checking,
+  type CheckResult,
+  type CheckServices,
   checkGroup,
   chosenNow,
   findingIn,
@@ -25,7 +25,7 @@ import { groupsIn } from './divide.ts';
 import { isAccepted, noClasses, noTally, type Tally } from './record.ts';
 import { noReasons, type Reason, reasons, type Selection } from './selection.ts';
 
-export type PassServices = Omit<Checking, 'platform' | 'roles' | 'selection'> &
+export type PassServices = Omit<CheckServices, 'platform' | 'roles' | 'selection'> &
   Pick<JobServices, 'store' | 'platform' | 'observe' | 'paceUse'> & {
     /** Maximum number of concurrent reads, as far as the rate limiter allows. */
     concurrency: number;
@@ -97,7 +97,7 @@ class Pass {
   readonly #services: PassServices;
   readonly #untilMs: number;
   readonly #signal: AbortSignal;
-  readonly #checking: Checking;
+  readonly #checking: CheckServices;
   /** The file of differences. */
   readonly #findings: string;
   readonly #again: ReturnType<typeof createAgain>;
@@ -178,7 +178,7 @@ class Pass {
     group: readonly SelectedWrite[],
     patience: ReturnType<typeof createPatience>,
     isFirst: boolean,
-  ): Promise<Checked[] | undefined> {
+  ): Promise<CheckResult[] | undefined> {
     try {
       return patience.answered(await this.#check(group));
     } catch (error) {
@@ -193,7 +193,7 @@ class Pass {
     }
   }
 
-  async #check(group: readonly SelectedWrite[]): Promise<Checked[]> {
+  async #check(group: readonly SelectedWrite[]): Promise<CheckResult[]> {
     if (!this.#request.isLast) return checkGroup(group, this.#checking);
     const now = await Promise.all(group.map((each) => chosenNow(each, this.#checking)));
     const gone = group.filter((_, at) => now[at] === undefined);
@@ -201,7 +201,7 @@ class Pass {
     return [...(await checkGroup(there, this.#checking)), ...gone.map(notComparable)];
   }
 
-  #record(checked: Checked): void {
+  #record(checked: CheckResult): void {
     const counts = this.#counts;
     if (checked.again && !this.#request.isLast) {
       this.#again.add(checked.again);
@@ -242,7 +242,7 @@ const createPatience = (isStuck: boolean) => {
   const failures: Failure[] = [];
   let isAnswered = false;
   return {
-    answered: (checked: Checked[]): Checked[] => {
+    answered: (checked: CheckResult[]): CheckResult[] => {
       isAnswered = true;
       return checked;
     },
@@ -257,7 +257,7 @@ const createPatience = (isStuck: boolean) => {
   };
 };
 
-type Working<Item, Result> = {
+type WorkerOptions<Item, Result> = {
   concurrency: number;
   stop(): boolean;
   work(item: Item): Promise<Result | undefined>;
@@ -266,7 +266,7 @@ type Working<Item, Result> = {
 /** Works on a number of items at once. Returns the results before the first item that has none. */
 const inOrder = async <Item, Result>(
   items: readonly Item[],
-  { concurrency, stop, work }: Working<Item, Result>,
+  { concurrency, stop, work }: WorkerOptions<Item, Result>,
 ): Promise<Result[]> => {
   const results: (Result | undefined)[] = [];
   const untilStopped = function* () {
@@ -286,7 +286,7 @@ const inOrder = async <Item, Result>(
   return results.slice(0, without === -1 ? undefined : without) as Result[];
 };
 
-const count = ({ tallies, byKind }: Counts, checked: Checked): void => {
+const count = ({ tallies, byKind }: Counts, checked: CheckResult): void => {
   const { subject, reason, judged, isBeside, isFoundByLedger } = checked;
   const tally = tallies[reason];
   if (!isBeside) tally.looked += 1;

@@ -10,13 +10,13 @@ import type { ReconcileServices } from './reconcile.ts';
 import type { ReconcileSettings } from './reconcile-settings.ts';
 import { createResend } from './resend.ts';
 
-type Loaded = Pick<ReconcileServices, 'readExports'> & {
+type LoadedExports = Pick<ReconcileServices, 'readExports'> & {
   loadIntegrations(): Promise<ReadonlyMap<string, Integration<unknown>>>;
 };
 
 export const createReconcileServices = async (
   settings: ReconcileSettings,
-  { loadIntegrations, readExports }: Loaded,
+  { loadIntegrations, readExports }: LoadedExports,
 ): Promise<ReconcileServices> => {
   const services = await createJobServices('reconcile', { settings, bucket: settings.reconcile.bucket });
   const { dynamodb } = services;

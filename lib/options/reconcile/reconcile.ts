@@ -11,7 +11,13 @@ import type { JobServices } from '../../runtime/jobs/job-services.ts';
 import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';
 import { logText } from '../../runtime/privacy/log-text.ts';
 import { reconcileOperations } from './check.ts';
-import { type Choosing, type ChosenFrom, chooseWrites, type Segment, segments } from './choose-writes.ts';
+import {
+  type ChoiceServices,
+  type ChosenFrom,
+  chooseWrites,
+  type Segment,
+  segments,
+} from './choose-writes.ts';
 import { faultClasses } from './classes.ts';
 import { chooseEnrollments, divide, type SnapshotSelection } from './divide.ts';
 import {
@@ -41,7 +47,7 @@ import type { Resend, ResendAnswer } from './resend.ts';
 import { noReasons, reasons, type Selection } from './selection.ts';
 
 export type ReconcileServices = PassServices &
-  Choosing &
+  ChoiceServices &
   Pick<JobServices, 'running'> & {
     crosswalk: Crosswalk;
     /** Undefined: no option reads exports of the SIS. */
@@ -203,7 +209,7 @@ type LookedAtAll = { steps: number; isWhole: boolean; againKeys: string[] };
 
 const lookAtAll = async (
   run: Run,
-  input: ReportInput & { chosen: AllSelected },
+  input: ReportInput & { chosen: Selections },
   { name, parts, partKey, isLast, fromStep }: LookingAt,
 ): Promise<LookedAtAll> => {
   const { engine, services, folder } = run;
@@ -269,9 +275,9 @@ const acceptedKeys = async ({ store }: ReconcileServices): Promise<Set<string>> 
 
 type SelectedKeys = ChosenFrom & { keys: string[] };
 
-type AllSelected = SnapshotSelection & Pick<ChosenFrom, 'entries' | 'selected'> & { parts: number };
+type Selections = SnapshotSelection & Pick<ChosenFrom, 'entries' | 'selected'> & { parts: number };
 
-const chooseAll = async (run: Run, selection: Begun): Promise<AllSelected> => {
+const chooseAll = async (run: Run, selection: Begun): Promise<Selections> => {
   const { engine, services, folder, request } = run;
   const { backoff } = services.limits;
   const keys: string[] = [];
@@ -315,7 +321,7 @@ const chooseAll = async (run: Run, selection: Begun): Promise<AllSelected> => {
 type ReportInput = {
   begun: Begun;
   sum: Counts;
-  chosen?: AllSelected;
+  chosen?: Selections;
   steps?: number;
   /** Default: it runs. */
   state?: Report['state'];

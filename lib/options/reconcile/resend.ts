@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { type Crosswalk, lookUpOperations } from '../../crosswalk/look-up.ts';
 import type { Integration } from '../../delivery/handle/integration.ts';
-import { type Addressed, sendToFunctions } from '../../delivery/handle/send-to-functions.ts';
+import { type AddressedMessage, sendToFunctions } from '../../delivery/handle/send-to-functions.ts';
 import { changesIn, type FieldChange } from '../../delivery/ledger/item.ts';
 import type { ReadResource } from '../../delivery/ledger/read.ts';
 import type { BackoffLimits } from '../../message/backoff.ts';
@@ -43,7 +43,7 @@ import {
 } from './record.ts';
 import { type Subject, subjectOf } from './selection.ts';
 
-export type Resending = {
+export type ResendServices = {
   /** The bucket that has the runs and the snapshots. */
   store: JobStore;
   readLedger: ReadResource;
@@ -82,7 +82,7 @@ const memoryAllowanceMb = 96;
 const batchSize = 1_000;
 
 export const createResend =
-  (services: Resending): Resend =>
+  (services: ResendServices): Resend =>
   async (id, engine) => {
     const { store, limits, observe } = services;
     let outcomes: Outcomes = new Map();
@@ -123,7 +123,7 @@ export const createResend =
   };
 
 /** `signal`: the time of the invocation is up. */
-type Timed = Resending & { signal: AbortSignal };
+type TimedServices = ResendServices & { signal: AbortSignal };
 
 /** What is searched for in the snapshots. */
 type FindingToResend = {
@@ -142,9 +142,9 @@ type FindingToResend = {
 type Names = { [Name in (typeof nameColumns)[number]]?: string };
 
 /** An event to send, and its resource. */
-type AddressedResend = Addressed & { resource: string };
+type AddressedResend = AddressedMessage & { resource: string };
 
-const sendAgain = async (id: string, outcomes: Outcomes, services: Timed): Promise<void> => {
+const sendAgain = async (id: string, outcomes: Outcomes, services: TimedServices): Promise<void> => {
   const asked = decidedSchema.parse(await services.store.readJson(resendKey(id)));
   const findings = new Map(asked.findings.map((finding) => [finding.resource, finding]));
   const wanted = new Map<string, FindingToResend>();
@@ -168,7 +168,7 @@ const sendAgain = async (id: string, outcomes: Outcomes, services: Timed): Promi
   await writeList(id, [...wanted.values()], services);
 };
 
-type ResendRun = { id: string; services: Resending };
+type ResendRun = { id: string; services: ResendServices };
 
 /** Decides by the finding's ledger item alone: an outcome, or what to search for. */
 const decide = async (
@@ -215,7 +215,7 @@ const eventOf = (
   id: string,
   resource: string,
   { function: name, data, time }: { function: string; data: object; time: string },
-): Addressed => ({
+): AddressedMessage => ({
   function: name,
   message: {
     body: JSON.stringify({
@@ -233,7 +233,7 @@ const eventOf = (
 type Sender = { add(sending: AddressedResend): Promise<void>; send(): Promise<void> };
 
 /** Sends events in batches, and records which are on their queues. */
-const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sender => {
+const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: ResendServices): Sender => {
   let batch: AddressedResend[] = [];
   const send = async (): Promise<void> => {
     const now = batch;
@@ -253,7 +253,7 @@ const createSender = (outcomes: Outcomes, { sqs, queueUrlOf }: Resending): Sende
   };
 };
 
-type Search = { id: string; sender: Sender; outcomes: Outcomes; services: Timed };
+type Search = { id: string; sender: Sender; outcomes: Outcomes; services: TimedServices };
 
 /** Sends what the snapshots contain as it was written, and removes it from what is wanted. */
 const searchSnapshots = async (
@@ -372,7 +372,7 @@ async function* findSaid(
 /** The data with the platform's ids. Data with the id 0 (none) are skipped. */
 const withIds = async (
   { orgUnitId, userId, data }: Pick<SnapshotMatch, 'orgUnitId' | 'userId' | 'data'>,
-  { platform, services: { crosswalk } }: { platform: Platform; services: Resending },
+  { platform, services: { crosswalk } }: { platform: Platform; services: ResendServices },
 ): Promise<object> => {
   const { sisIds } = sisIdsIn(data);
   const ids: Record<string, number | undefined> = { orgUnitId, userId };
@@ -426,7 +426,7 @@ const readAs = (
 const asWritten = (
   { integration, resource, data }: LedgerMessage,
   { digests }: FindingToResend,
-  { digestsOf }: Resending,
+  { digestsOf }: ResendServices,
 ): object | undefined => {
   if (digests === undefined) return data;
   const given = integration && readAs(integration, data)?.fields;
@@ -456,7 +456,11 @@ const namesIn = (data: object): Names =>
   Object.fromEntries(sisIdsIn(data).sisIds.map(({ field, value }) => [field, value]));
 
 /** What no snapshot has as it was written: a table for the people who run the SIS. */
-const writeList = async (id: string, missing: FindingToResend[], { store }: Resending): Promise<void> => {
+const writeList = async (
+  id: string,
+  missing: FindingToResend[],
+  { store }: ResendServices,
+): Promise<void> => {
   if (missing.length === 0) return;
   await inFolder(async (folder) => {
     const rows = [

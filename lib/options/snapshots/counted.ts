@@ -1,3 +1,3 @@
 /** `1 grade is`, `3 grades are`. */
-export const counted = (count: number, one: string, several = `${one}s`): string =>
+export const countOf = (count: number, one: string, several = `${one}s`): string =>
   `${count} ${count === 1 ? one : several}`;

@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import type { SqlEngine } from '../../runtime/files/tables/engine.ts';
 import { readTable } from '../../runtime/files/tables/table.ts';
 import type { Comparison } from './compare/comparison.ts';
-import { counted } from './counted.ts';
+import { countOf } from './counted.ts';
 import { fileNames } from './package/manifest.ts';
 import type { SnapshotMapping } from './package/mapping-file.ts';
-import type { Package } from './package/package.ts';
+import type { OneRosterExport } from './package/package.ts';
 import { namePartsIn, type SnapshotSettings, userField } from './package/settings-file.ts';
 import type { AcceptedSnapshot, FeedEnding } from './state/record.ts';
 
@@ -15,10 +15,13 @@ import type { AcceptedSnapshot, FeedEnding } from './state/record.ts';
  * The end of a feed is compared like a file without rows: what no other file wants is removed. It depends only on what was accepted, so
  * it needs neither the mapping nor the names in the settings, which may be of another feed by now.
  */
-type Accepted = Pick<AcceptedSnapshot, 'columns' | 'by'>;
+type AcceptedColumns = Pick<AcceptedSnapshot, 'columns' | 'by'>;
 
 /** Writes a table with the accepted columns and no rows, and returns a mapping that identifies the accepted rows. */
-export const emptyTable = async (path: string, { columns, by }: Accepted): Promise<SnapshotMapping> => {
+export const emptyTable = async (
+  path: string,
+  { columns, by }: AcceptedColumns,
+): Promise<SnapshotMapping> => {
   const accepted = JSON.parse(by) as [string, ...string[]][];
   const keys = new Set(accepted.flatMap(([, ...key]) => key));
   const known = new Set([...keys].map((column) => column.toLowerCase()));
@@ -42,16 +45,16 @@ export const emptyTable = async (path: string, { columns, by }: Accepted): Promi
 /** An export with the accepted files, without rows. */
 export const emptyPackage = (
   folder: string,
-  { columns }: Accepted,
+  { columns }: AcceptedColumns,
   { orgUnitCode, user }: SnapshotSettings,
-): Package => {
+): OneRosterExport => {
   const parts = [orgUnitCode, user.column].flatMap((setting) => namePartsIn(setting) ?? []);
   const named = parts.flatMap((part) => ('column' in part ? part.column : []));
   const modes = fileNames.map((name) => [name, columns[name] ? 'bulk' : 'absent'] as const);
   return {
     version: undefined,
     modes: {
-      ...(Object.fromEntries(modes) as Package['modes']),
+      ...(Object.fromEntries(modes) as OneRosterExport['modes']),
       courses: 'bulk',
       academicSessions: 'bulk',
       orgs: 'bulk',
@@ -71,7 +74,7 @@ export const emptyPackage = (
 };
 
 /** By the columns that identified classes and users when it was accepted. */
-export const settingsThen = (settings: SnapshotSettings, { by }: Accepted): SnapshotSettings => {
+export const settingsThen = (settings: SnapshotSettings, { by }: AcceptedColumns): SnapshotSettings => {
   const [orgUnitCode = '', field, column = ''] = JSON.parse(by) as string[];
   return { ...settings, orgUnitCode, user: { field: userField.parse(field), column } };
 };
@@ -113,30 +116,30 @@ export const endingText = (feed: string, ending: FeedEnding): string => {
   const ends =
     enrollments === 0
       ? 'no enrollment ends'
-      : `${counted(enrollments, 'enrollment ends', 'enrollments end')}, which no other file wants, of ${counted(people, 'person', 'people')} in ${counted(orgUnits, 'org unit')}`;
+      : `${countOf(enrollments, 'enrollment ends', 'enrollments end')}, which no other file wants, of ${countOf(people, 'person', 'people')} in ${countOf(orgUnits, 'org unit')}`;
   return [
     `A person asked to end ${feed}: ${ends}`,
     ...(changed > 0
       ? [
-          `${counted(changed, 'enrollment begins or changes', 'enrollments begin or change')} as other files say`,
+          `${countOf(changed, 'enrollment begins or changes', 'enrollments begin or change')} as other files say`,
         ]
       : []),
     ...(wantedByOthers > 0
       ? [
-          `${counted(wantedByOthers, 'enrollment stays', 'enrollments stay')}, because other files want ${wantedByOthers === 1 ? 'it' : 'them'}`,
+          `${countOf(wantedByOthers, 'enrollment stays', 'enrollments stay')}, because other files want ${wantedByOthers === 1 ? 'it' : 'them'}`,
         ]
       : []),
     ...(grades > 0
       ? [
-          `${counted(grades, 'grade stays', 'grades stay')}, because grades cannot be removed from the platform`,
+          `${countOf(grades, 'grade stays', 'grades stay')}, because grades cannot be removed from the platform`,
         ]
       : []),
     ...(changedGrades > 0
-      ? [`${counted(changedGrades, 'grade is', 'grades are')} set as another file says`]
+      ? [`${countOf(changedGrades, 'grade is', 'grades are')} set as another file says`]
       : []),
     ...(notRemoved > 0
       ? [
-          `${counted(notRemoved, 'thing stays', 'things stay')} on the platform, because the mapping had no "removed" message for ${notRemoved === 1 ? 'it' : 'them'}`,
+          `${countOf(notRemoved, 'thing stays', 'things stay')} on the platform, because the mapping had no "removed" message for ${notRemoved === 1 ? 'it' : 'them'}`,
         ]
       : []),
   ].join('; ');

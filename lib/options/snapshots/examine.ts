@@ -23,7 +23,7 @@ import { createTables } from './compare/wanted.ts';
 import { emptyPackage, emptyTable, endingIn, endingText, settingsThen } from './ending.ts';
 import { feedFor, feedOf, fileNameOf, isTable, zipFeed } from './feed.ts';
 import { mappingFor } from './package/mapping-file.ts';
-import { openPackage } from './package/package.ts';
+import { openExport } from './package/package.ts';
 import { settingsIn, settingsKey, snapshotSettings } from './package/settings-file.ts';
 import { createProgress, type OnProgress, type Progress } from './progress.ts';
 import { writeReport } from './report.ts';
@@ -31,7 +31,7 @@ import type { SnapshotServices } from './snapshot-services.ts';
 import { loadState } from './state/accepted.ts';
 import { lastAccepted, lastSentMs, othersNow } from './state/accepted-snapshot.ts';
 import { createPackedLines } from './state/packed-lines.ts';
-import { passedKeyOf } from './state/passed-names.ts';
+import { reassignedKeyOf } from './state/passed-names.ts';
 import {
   type AcceptedSnapshot,
   acceptedKeyOf,
@@ -45,7 +45,7 @@ import {
   snapshotRecord,
   stateKey,
 } from './state/record.ts';
-import type { ComparisonStore, Dropped } from './state/store.ts';
+import type { ComparisonStore, SourceFile } from './state/store.ts';
 import { missingBefore } from './state/unaccepted.ts';
 import { UnusableSnapshot } from './unusable.ts';
 
@@ -60,7 +60,7 @@ type Services = Pick<SnapshotServices, 'integrations'> & {
 };
 
 /** The next action for a snapshot. It is recorded as the result of a step, so it stays small. */
-export type Examined =
+export type ExaminationResult =
   /** There is nothing to do, or nothing more. */
   | { is: 'over'; outcome: string; id?: string; message: string }
   | {
@@ -80,33 +80,33 @@ export type Examined =
  * Ids sort by the time when the files were put into the bucket. Files of two feeds may have the same content, so the mark includes the
  * feed.
  */
-export const idOf = (dropped: Dropped, sha256: string): string => {
-  const feed = feedOf(dropped);
-  const { droppedMs } = dropped;
+export const idOf = (file: SourceFile, sha256: string): string => {
+  const feed = feedOf(file);
+  const { droppedMs } = file;
   const mark = feed === zipFeed ? sha256 : hash('sha256', `${feed}\n${sha256}`);
   return `${new Date(droppedMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${mark.slice(0, 8)}`;
 };
 
-const dropOf = (id: string): string => id.slice(0, 16);
+const putTimeOf = (id: string): string => id.slice(0, 16);
 
 /** Compares the file with the last accepted one, and stores the events to send. */
 export const examine = (
-  dropped: Dropped,
+  file: SourceFile,
   { services, startedAt }: { services: Services; startedAt: string },
-): Promise<Examined> =>
+): Promise<ExaminationResult> =>
   inFolder(async (folder) => {
     const { store } = services;
     const path = join(folder, 'dropped');
-    const last = await lastAccepted(store, feedOf(dropped));
-    if (dropped.isEnd && last === undefined)
-      return { is: 'over', outcome: 'known', message: `No ${feedOf(dropped)} is accepted.` };
-    const sha256 = await contentOf(dropped, { last, store, path }).catch(async (error: unknown) => {
+    const last = await lastAccepted(store, feedOf(file));
+    if (file.isEnd && last === undefined)
+      return { is: 'over', outcome: 'known', message: `No ${feedOf(file)} is accepted.` };
+    const sha256 = await contentOf(file, { last, store, path }).catch(async (error: unknown) => {
       if (!(error instanceof UnusableFile)) throw error;
       return error;
     });
     if (sha256 instanceof UnusableFile) {
-      const id = idOf(dropped, hash('sha256', dropped.etag));
-      await end(store, { ...newRecord(dropped, { id, startedAt }), state: 'failed', why: sha256.message });
+      const id = idOf(file, hash('sha256', file.etag));
+      await end(store, { ...newRecord(file, { id, startedAt }), state: 'failed', why: sha256.message });
       return { is: 'over', outcome: 'failed', id, message: sha256.message };
     }
     if (sha256 === undefined)
@@ -114,17 +114,17 @@ export const examine = (
         is: 'over',
         outcome: 'replaced',
         message:
-          dropped.versionId === undefined
+          file.versionId === undefined
             ? 'The file was replaced in the meantime. The new file is imported by itself.'
             : 'This version of the file was deleted in the meantime.',
       };
-    const id = idOf(dropped, sha256);
+    const id = idOf(file, sha256);
     await services.onId?.(id);
     const before = snapshotRecord.safeParse(await store.readJsonIfAny(recordKey(id))).data;
     const done = before && overBefore(before, id);
     if (done) return done;
-    const record = newRecord(dropped, { id, startedAt });
-    if (last !== undefined && dropOf(id) < dropOf(last.id)) {
+    const record = newRecord(file, { id, startedAt });
+    if (last !== undefined && putTimeOf(id) < putTimeOf(last.id)) {
       await end(store, {
         ...record,
         state: 'superseded',
@@ -140,7 +140,7 @@ export const examine = (
     if (before?.sendingAt !== undefined && last?.id !== id) return await resumed(before, last, store);
     await store.writeJson(recordKey(id), record);
     try {
-      return await compare(path, { folder, record, last, dropped, services });
+      return await compare(path, { folder, record, last, dropped: file, services });
     } catch (error) {
       if (!(error instanceof UnusableFile)) throw error;
       await end(store, { ...record, state: 'failed', why: error.message });
@@ -151,22 +151,22 @@ export const examine = (
 type ToRead = { last: AcceptedSnapshot | undefined; store: ComparisonStore; path: string };
 
 /** The SHA-256 of its content; undefined: it was replaced or deleted since. The end of a feed has what was accepted for its content. */
-const contentOf = async (dropped: Dropped, { last, store, path }: ToRead): Promise<string | undefined> => {
-  if (!dropped.isEnd || last === undefined) return store.download(dropped, path);
+const contentOf = async (file: SourceFile, { last, store, path }: ToRead): Promise<string | undefined> => {
+  if (!file.isEnd || last === undefined) return store.download(file, path);
   await writeFile(path, '');
   return hash('sha256', `end of ${last.id}`);
 };
 
 /** Of a file whose comparison begins. */
 export const newRecord = (
-  dropped: Dropped,
+  file: SourceFile,
   { id, startedAt }: { id: string; startedAt: string },
 ): SnapshotRecord => {
-  const { key, versionId, droppedMs } = dropped;
+  const { key, versionId, droppedMs } = file;
   return {
     id,
     key,
-    feed: feedOf(dropped),
+    feed: feedOf(file),
     ...(versionId !== undefined && { versionId }),
     state: 'comparing',
     startedAt,
@@ -182,7 +182,7 @@ const end = (store: ComparisonStore, record: SnapshotRecord): Promise<void> =>
   store.writeJson(recordKey(record.id), { ...record, endedAt: new Date().toISOString() });
 
 /** A notice may come twice, and a person may ask again. */
-const overBefore = ({ state }: SnapshotRecord, id: string): Examined | undefined =>
+const overBefore = ({ state }: SnapshotRecord, id: string): ExaminationResult | undefined =>
   state === 'accepted' || state === 'rejected' || state === 'superseded'
     ? { is: 'over', outcome: 'known', id, message: `The snapshot was imported already, and is ${state}.` }
     : undefined;
@@ -201,16 +201,16 @@ const resumed = async (
   { id }: SnapshotRecord,
   last: AcceptedSnapshot | undefined,
   store: ComparisonStore,
-): Promise<Examined> => {
+): Promise<ExaminationResult> => {
   const { parts, accepted } = await planOf(store, id);
   return { is: 'to be sent', id, reasons: [], parts: parts.length, against: last?.id, accepted, others: '' };
 };
 
-type Comparing = {
+type CompareOptions = {
   folder: string;
   record: SnapshotRecord;
   last: AcceptedSnapshot | undefined;
-  dropped: Dropped;
+  dropped: SourceFile;
   services: Services;
 };
 
@@ -219,7 +219,7 @@ const compareMs = 840_000;
 /** The process needs half as much again beside it. */
 const memoryMb = 288;
 
-const compare = async (path: string, given: Comparing): Promise<Examined> => {
+const compare = async (path: string, given: CompareOptions): Promise<ExaminationResult> => {
   const { folder, last, services } = given;
   const { store } = services;
   // Without it everything would be sent again, and nothing removed.
@@ -257,14 +257,14 @@ const usualStatements = 40;
 const compareWith = async (
   db: SqlEngine,
   path: string,
-  given: Comparing & { progress: Progress },
-): Promise<Examined> => {
-  const { folder, record, last, dropped, services, progress } = given;
+  given: CompareOptions & { progress: Progress },
+): Promise<ExaminationResult> => {
+  const { folder, record, last, dropped: file, services, progress } = given;
   const { store } = services;
   const { id } = record;
   const at = (name: string): string => join(folder, name);
   const settings = await settingsOf(store);
-  const feed = feedOf(dropped);
+  const feed = feedOf(file);
   const [lastMs, others] = [await lastSentMs(store), await othersNow(store, feed)];
   await using changes = await createPackedLines(at('changes'), services.limits.eventsPerPart);
   const comparison = newComparison(given, { db, changes, settings, lastMs });
@@ -274,9 +274,9 @@ const compareWith = async (
   await loadKnownNames(crosswalkKinds, comparison);
   await loadOthers(comparison);
   await createGrades(comparison);
-  const outcome = await outcomeOf({ path, ...dropped }, { comparison, last, services, progress });
+  const outcome = await outcomeOf({ path, ...file }, { comparison, last, services, progress });
   const { counts, byKind, removals, lostColumns, unknownRoles } = outcome;
-  const ending = dropped.isEnd && (await endingIn(comparison));
+  const ending = file.isEnd && (await endingIn(comparison));
   const reasons = ending
     ? [endingText(feed, ending)]
     : [
@@ -285,11 +285,11 @@ const compareWith = async (
         ...reasonsOfNames(comparison),
         ...(await reasonsOfFeed(comparison, settings.feeds)),
       ];
-  if (outcome.isDelta) await reportMissing(dropped, comparison);
+  if (outcome.isDelta) await reportMissing(file, comparison);
   const accepted = acceptedOf(outcome, comparison, last);
   await writeReport(db, at('report.csv'));
   const parts = await changes.end();
-  if (comparison.passedNames) await store.writeJson(passedKeyOf(feed), comparison.passedNames);
+  if (comparison.passedNames) await store.writeJson(reassignedKeyOf(feed), comparison.passedNames);
   // The record last: a reader of the record finds the other objects.
   await store.uploadFile(reportKey(id), at('report.csv'), 'text/csv');
   await store.uploadFile(changesKey(id), at('changes'), 'application/gzip');
@@ -310,7 +310,7 @@ const compareWith = async (
   return { is: 'to be sent', id, reasons, parts: parts.length, against: last?.id, accepted, others };
 };
 
-type Beginning = Pick<Comparison, 'db' | 'changes' | 'settings'> & {
+type ComparisonStart = Pick<Comparison, 'db' | 'changes' | 'settings'> & {
   /** The latest time of a message that was sent for anything that is accepted. */
   lastMs: number;
 };
@@ -318,12 +318,12 @@ type Beginning = Pick<Comparison, 'db' | 'changes' | 'settings'> & {
 const noEffects = { accepted: 0, ended: 0, changed: 0 };
 
 const newComparison = (
-  { folder, record, last, dropped, services }: Comparing,
-  { db, changes, settings, lastMs }: Beginning,
+  { folder, record, last, dropped: file, services }: CompareOptions,
+  { db, changes, settings, lastMs }: ComparisonStart,
 ): Comparison => {
-  const feed = feedOf(dropped);
+  const feed = feedOf(file);
   // If other feeds were accepted meanwhile, what is sent must be later than theirs.
-  const droppedMs = dropped.droppedMs < lastMs ? lastMs + 1_000 : dropped.droppedMs;
+  const droppedMs = file.droppedMs < lastMs ? lastMs + 1_000 : file.droppedMs;
   return {
     folder,
     snapshotId: record.id,
@@ -340,14 +340,14 @@ const newComparison = (
     acceptedCounts: {},
     movedCounts: {},
     changedCounts: {},
-    settings: dropped.isEnd && last && !isTable(dropped.key) ? settingsThen(settings, last) : settings,
+    settings: file.isEnd && last && !isTable(file.key) ? settingsThen(settings, last) : settings,
     check: eventCheck(services.integrations, droppedMs),
     hasBefore: last !== undefined,
     isOf10: last !== undefined && last.contents === undefined,
     lastRoleOrder: last?.roleOrder ?? [],
     acceptedKey: acceptedKeyOf(feed),
     effects: { ...noEffects, ofFeed: noEffects },
-    isEnd: dropped.isEnd ?? false,
+    isEnd: file.isEnd ?? false,
     others: [],
     heldBack: {},
     nameMoves: { names: 0, claims: 0, people: 0, orgUnits: 0 },
@@ -355,7 +355,7 @@ const newComparison = (
     passedNames: undefined,
     stateBefore: last && stateKey(last.id),
     isTableOfChanges: false,
-    isDeclared: feed !== feedFor(dropped.key) || Object.hasOwn(settings.feeds, feed),
+    isDeclared: feed !== feedFor(file.key) || Object.hasOwn(settings.feeds, feed),
     isTrial: services.isTrial ?? false,
     takeSample: services.takeSample,
   };
@@ -363,7 +363,7 @@ const newComparison = (
 
 /** Reports the files of this feed whose changes a delta lacks. */
 const reportMissing = async (
-  { key, droppedMs, sequencer }: Dropped,
+  { key, droppedMs, sequencer }: SourceFile,
   { db, store, snapshotId: id, feed, isTrial }: Comparison,
 ): Promise<void> => {
   const putAt = new Date(droppedMs).toISOString();
@@ -432,7 +432,7 @@ const isWholeExport = (
   !isDelta &&
   (isTable(feed) || Object.keys(last?.columns ?? {}).every((name) => rows[`${name}.csv`] !== undefined));
 
-type World = {
+type ComparisonContext = {
   comparison: Comparison;
   last: AcceptedSnapshot | undefined;
   services: Services;
@@ -440,8 +440,8 @@ type World = {
 };
 
 const outcomeOf = async (
-  { path, key, isEnd }: Pick<Dropped, 'key' | 'isEnd'> & { path: string },
-  { comparison, last, services, progress }: World,
+  { path, key, isEnd }: Pick<SourceFile, 'key' | 'isEnd'> & { path: string },
+  { comparison, last, services, progress }: ComparisonContext,
 ): Promise<Outcome> => {
   const { folder, settings } = comparison;
   const ended = isEnd ? last : undefined;
@@ -454,7 +454,7 @@ const outcomeOf = async (
   }
   const opened = ended
     ? emptyPackage(folder, ended, settings)
-    : await openPackage(path, folder, { onRead: progress.onRead, cells: settings.cells });
+    : await openExport(path, folder, { onRead: progress.onRead, cells: settings.cells });
   return await compareOneRoster(opened, comparison, last).finally(() => opened.close());
 };
 

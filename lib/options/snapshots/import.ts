@@ -4,7 +4,7 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Job } from '../../runtime/jobs/engine.ts';
 import { jobOf, type Run } from '../../runtime/jobs/job.ts';
 import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';
-import { type Examined, examine, idOf, newRecord, planOf } from './examine.ts';
+import { type ExaminationResult, examine, idOf, newRecord, planOf } from './examine.ts';
 import { feedOf, fileNameOf, isSnapshot } from './feed.ts';
 import { type ImportRequest, requestIn } from './import-request.ts';
 import { mostlyRefused, rowsTold } from './package/rows.ts';
@@ -22,7 +22,7 @@ import {
   type SnapshotRecord,
   snapshotRecord,
 } from './state/record.ts';
-import type { Dropped, SnapshotStore } from './state/store.ts';
+import type { SnapshotStore, SourceFile } from './state/store.ts';
 import {
   carryLost,
   forgetUnaccepted,
@@ -30,9 +30,9 @@ import {
   noteUnaccepted,
   readUnaccepted,
   settleUnaccepted,
-  type Unaccepted,
+  type UnacceptedFile,
 } from './state/unaccepted.ts';
-import { entryOf, isItsTurn } from './turn.ts';
+import { mayImportNow, unacceptedOf } from './turn.ts';
 import { isWholeFile } from './whole-file.ts';
 
 export type ImportAnswer = {
@@ -85,7 +85,7 @@ const waitForTurn = async (run: ImportRun, request: ImportRequest, again?: numbe
     backoff: limits.backoff,
     again,
     isItsTurn: (all) =>
-      isItsTurn(all, {
+      mayImportNow(all, {
         store,
         executionArn,
         request,
@@ -109,7 +109,7 @@ const importFile = async (run: ImportRun, request: ImportRequest): Promise<Impor
       return { dropped: null, startedAt: '', hasContentSince: true };
     }
     const entry =
-      found && ('seenAt' in found ? found : await entryOf(found, { store, executionArn, request }));
+      found && ('seenAt' in found ? found : await unacceptedOf(found, { store, executionArn, request }));
     await carryLost(store);
     if (entry !== undefined) await adopt(store, feedOf(entry));
     return {
@@ -151,7 +151,7 @@ const importFile = async (run: ImportRun, request: ImportRequest): Promise<Impor
     // What others had accepted meanwhile may change what this one does.
     if ((await step(`what others want now, ${asked}`, () => othersNow(store, feed))) === others)
       return send(examined, run, feed);
-    const again: Examined = await compare(`compare again, ${asked}`);
+    const again: ExaminationResult = await compare(`compare again, ${asked}`);
     if (again.is === 'to be sent' && again.reasons.every((reason) => reasons.includes(reason))) {
       await step(`as decided, ${asked}`, () => change(store, id, { decided }));
       return send(again, run, feed);
@@ -169,7 +169,7 @@ const adopt = async (store: SnapshotStore, feed: string): Promise<void> => {
 };
 
 /** A file that nobody can import is listed, so that somebody sees it. */
-const ignore = async (dropped: Dropped, run: ImportRun): Promise<ImportAnswer> => {
+const ignore = async (dropped: SourceFile, run: ImportRun): Promise<ImportAnswer> => {
   const { engine, services } = run;
   const id = idOf(dropped, hash('sha256', dropped.etag));
   const why = `${fileNameOf(dropped.key)} is neither a zip nor a CSV file, by its name. Put a table with a name that ends in .csv, unpacked, or the zip of OneRoster`;
@@ -182,7 +182,7 @@ const ignore = async (dropped: Dropped, run: ImportRun): Promise<ImportAnswer> =
   return { outcome: 'failed', message: why, id };
 };
 
-const droppedOf = ({ key, feed, versionId, etag, putAt, sequencer, isEnd }: Unaccepted): Dropped => ({
+const droppedOf = ({ key, feed, versionId, etag, putAt, sequencer, isEnd }: UnacceptedFile): SourceFile => ({
   key,
   feed,
   etag,
@@ -208,7 +208,7 @@ const noteOver = async (
   return forgetUnaccepted(store, executionArn);
 };
 
-type ToBeSent = Extract<Examined, { is: 'to be sent' }>;
+type ToBeSent = Extract<ExaminationResult, { is: 'to be sent' }>;
 
 const decisionOn = async (
   { id, reasons, accepted }: ToBeSent,
@@ -248,7 +248,11 @@ const decisionOn = async (
 };
 
 /** A later whole file of its feed states everything that a held one would have changed: nothing is missing without that. */
-const replaceHeld = async (held: Unaccepted, own: Unaccepted, services: SnapshotServices): Promise<void> => {
+const replaceHeld = async (
+  held: UnacceptedFile,
+  own: UnacceptedFile,
+  services: SnapshotServices,
+): Promise<void> => {
   const { store, answer } = services;
   if (held.isEnd || own.isEnd || held.id === undefined) return;
   const { data: record } = snapshotRecord.safeParse(await store.readJsonIfAny(recordKey(held.id)));
@@ -298,10 +302,10 @@ const finishLast = async (run: ImportRun, feed: string): Promise<void> => {
   if (last !== null) await sendAll(last, run, feed);
 };
 
-type Sending = Pick<ToBeSent, 'id' | 'parts' | 'accepted'>;
+type SnapshotToSend = Pick<ToBeSent, 'id' | 'parts' | 'accepted'>;
 
 const sendAll = async (
-  { id, parts, accepted }: Sending,
+  { id, parts, accepted }: SnapshotToSend,
   { engine, services, step }: ImportRun,
   feed: string,
 ): Promise<ImportAnswer> => {

@@ -2,14 +2,14 @@ import { feedFor } from './feed.ts';
 import type { ImportRequest } from './import-request.ts';
 import { feedPatternsIn, settingsKey } from './package/settings-file.ts';
 import type { SnapshotStore } from './state/store.ts';
-import { byPut, isOfFeed, readUnaccepted, type Unaccepted, writeUnaccepted } from './state/unaccepted.ts';
+import { byPut, isOfFeed, readUnaccepted, type UnacceptedFile, writeUnaccepted } from './state/unaccepted.ts';
 
-type Own = {
+type TurnRequest = {
   store: SnapshotStore;
   executionArn: string;
   request: ImportRequest;
   /** Takes the place of an earlier file of its feed, on which a person has not decided yet, if it can. */
-  replace?(held: Unaccepted, own: Unaccepted): Promise<void>;
+  replace?(held: UnacceptedFile, own: UnacceptedFile): Promise<void>;
 };
 
 /** A file gateway makes an empty object before the content. Whoever puts that starts an import of its own. */
@@ -20,9 +20,9 @@ const emptyMs = 60_000;
  * person holds up only its own feed. The import first writes that its file waits. An execution that is running without such an entry is of an
  * earlier version, or has only just begun.
  */
-export const isItsTurn = async (
+export const mayImportNow = async (
   running: string[],
-  { store, executionArn, request, replace }: Own,
+  { store, executionArn, request, replace }: TurnRequest,
 ): Promise<boolean> => {
   const own = (await readUnaccepted(store, executionArn)) ?? (await begin({ store, executionArn, request }));
   // The list may be older than this execution.
@@ -31,16 +31,16 @@ export const isItsTurn = async (
   if (own === undefined) return true;
   const isEmpty = own.sizeBytes === 0 && !own.isEnd;
   if (isEmpty && Date.now() < Date.parse(own.putAt) + emptyMs) return false;
-  const write = (is: Unaccepted['is']) => writeUnaccepted(store, executionArn, { ...own, is });
+  const write = (is: UnacceptedFile['is']) => writeUnaccepted(store, executionArn, { ...own, is });
   const older = running.slice(0, running.indexOf(executionArn));
   const others = running.filter((arn) => arn !== executionArn);
   const look = () => Promise.all(others.map((arn) => readUnaccepted(store, arn)));
   if (own.is !== 'at work') {
     const seen = await look();
     const held = seen.filter((other) => other?.is === 'held');
-    const isBehindHeld = (one: Unaccepted): boolean =>
+    const isBehindHeld = (one: UnacceptedFile): boolean =>
       held.some((each) => each !== undefined && isOfFeed(each, one) && byPut(each, one) < 0);
-    const isBefore = (other: Unaccepted | undefined, at: number): boolean => {
+    const isBefore = (other: UnacceptedFile | undefined, at: number): boolean => {
       if (other === undefined) return older.includes(others[at] ?? '');
       if (other.is === 'held') return isOfFeed(other, own) && byPut(other, own) < 0;
       return other.is !== 'waiting' || (byPut(other, own) < 0 && !isBehindHeld(other));
@@ -58,21 +58,21 @@ export const isItsTurn = async (
   return false;
 };
 
-const begin = async ({ store, executionArn, request }: Own): Promise<Unaccepted | undefined> => {
+const begin = async ({ store, executionArn, request }: TurnRequest): Promise<UnacceptedFile | undefined> => {
   const found = await store.find(request);
   if (found === undefined) return undefined;
-  const entry = await entryOf(found, { store, executionArn, request });
+  const entry = await unacceptedOf(found, { store, executionArn, request });
   await writeUnaccepted(store, executionArn, entry);
   return entry;
 };
 
-type Found = NonNullable<Awaited<ReturnType<SnapshotStore['find']>>>;
+type FoundFile = NonNullable<Awaited<ReturnType<SnapshotStore['find']>>>;
 
 /** The entry in the lists for a file that was put, with its feed by the settings that the bucket has now. */
-export const entryOf = async (
-  { droppedMs, ...object }: Found,
-  { store, executionArn, request }: Pick<Own, 'store' | 'executionArn' | 'request'>,
-): Promise<Unaccepted> => {
+export const unacceptedOf = async (
+  { droppedMs, ...object }: FoundFile,
+  { store, executionArn, request }: Pick<TurnRequest, 'store' | 'executionArn' | 'request'>,
+): Promise<UnacceptedFile> => {
   const { sequencer, feed, key } = request;
   return {
     ...object,

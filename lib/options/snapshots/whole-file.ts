@@ -4,15 +4,15 @@ import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
 import { feedOf, isTable } from './feed.ts';
 import { fileNames } from './package/manifest.ts';
 import { mappingFor } from './package/mapping-file.ts';
-import { openPackage } from './package/package.ts';
+import { openExport } from './package/package.ts';
 import { snapshotSettings } from './package/settings-file.ts';
 import type { SnapshotServices } from './snapshot-services.ts';
 import { lastAccepted } from './state/accepted-snapshot.ts';
-import type { Dropped } from './state/store.ts';
+import type { SourceFile } from './state/store.ts';
 
 /** Whether a file states everything of its feed, as far as is known before it is compared. */
 export const isWholeFile = (
-  dropped: Dropped,
+  dropped: SourceFile,
   { store, integrations }: Pick<SnapshotServices, 'store' | 'integrations'>,
 ): Promise<boolean> =>
   inFolder(async (folder) => {
@@ -25,7 +25,7 @@ export const isWholeFile = (
       }
       const path = join(folder, 'file');
       if ((await store.download(dropped, path)) === undefined) return false;
-      const opened = await openPackage(path, folder);
+      const opened = await openExport(path, folder);
       await opened.close();
       const before = Object.keys((await lastAccepted(store, feed))?.columns ?? {});
       const { modes } = opened;

@@ -1,11 +1,11 @@
-import type { Answered } from '../rate-limit/answered.ts';
+import type { AnswerFacts } from '../rate-limit/answered.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
 
 const plainNumber = /^\s*\d+(\.\d+)?\s*$/;
 
 /** The budget in an answer's headers; empty if they are invalid, such as a time of day for seconds. */
-export const budgetIn = (headers: Headers): Pick<Answered, 'remaining' | 'resetSeconds' | 'cost'> => {
+export const budgetIn = (headers: Headers): Pick<AnswerFacts, 'remaining' | 'resetSeconds' | 'cost'> => {
   const numberIn = (name: string, least: number, most: number): number | undefined => {
     const value = headers[name];
     const number = typeof value === 'string' && plainNumber.test(value) ? Number(value) : Number.NaN;

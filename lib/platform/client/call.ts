@@ -5,14 +5,14 @@ import { ownText, safe } from '../../message/safe-text.ts';
 import type { Headers } from '../../runtime/aws/receive-answer.ts';
 import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
-import type { Answered } from '../rate-limit/answered.ts';
+import type { AnswerFacts } from '../rate-limit/answered.ts';
 import type { RateLimiter, RateSlot, SlotResult } from '../rate-limit/rate-limiter.ts';
 import { type Actor, type Auth, type AuthParameters, signedPath } from './authentication.ts';
 import { budgetIn } from './budget-headers.ts';
 import { resultOf } from './check-answer.ts';
 import { fileIn } from './download.ts';
 import { type createExchange, type Payload, wholePayload } from './exchange.ts';
-import type { Configured, Operation } from './operation.ts';
+import type { ConfiguredOperation, Operation } from './operation.ts';
 import { type CallFacts, isTimestampOutOfRange, PlatformError } from './platform-error.ts';
 import type { CallInput, requestOf } from './request.ts';
 
@@ -32,7 +32,7 @@ export type CallContext = {
 type CallParts<Result> = {
   exchange: ReturnType<typeof createExchange>;
   rateLimiter: RateLimiter;
-  operation: Configured<Result>;
+  operation: ConfiguredOperation<Result>;
   request: ReturnType<typeof requestOf>;
   input: CallInput;
   auth: Auth;
@@ -97,7 +97,7 @@ export class PlatformCall<Result> {
     let status: number | undefined;
     let mayHaveActed = request.method !== 'GET';
     const sentMs = Date.now();
-    let answered: Partial<Answered> = {};
+    let answered: Partial<AnswerFacts> = {};
     // A failure on our side shows nothing about the platform.
     let isAnswered = true;
     try {
@@ -184,7 +184,7 @@ const payloadOf = ({ payload, json }: CallInput): Payload | undefined | Promise<
 };
 
 /** A refusal with a success status is still a refusal. */
-const refusalIn = (error: unknown): Partial<Answered> => {
+const refusalIn = (error: unknown): Partial<AnswerFacts> => {
   const refused = error instanceof PlatformError ? error.refused : undefined;
   return refused ? { status: refused.status, retryAfterSeconds: refused.retryAfterSeconds } : {};
 };

@@ -44,7 +44,7 @@ export const resultOf = <Result>(sent: SentCall<Result>, answer: Answer): Result
   const { json: value } = read;
   const likeness = likenessToError(value);
   if (likeness === 'certain' || isWords(value)) throw refusal(sent, answer);
-  const wanted = wantedBy(sent);
+  const wanted = requestedValuesOf(sent);
   const other = otherThan(wanted, value);
   if (other !== undefined) throw flaw(safe`is about another ${other} than requested`);
   const parsed = declared === 'acknowledged' ? undefined : declared.safeParse(respelled(declared, value));
@@ -119,14 +119,14 @@ const unexpected = (
 const maxDetail = 2_000;
 
 /** The values of the request, by the answer's names for them, in lower case. */
-type Wanted = {
+type RequestedValues = {
   /** Ids, and the numbers and texts of the request's body. */
   words: Map<string, string>;
   /** Names of the body's fields: an answer that has null there did not accept them. */
   set: Set<string>;
 };
 
-const wantedBy = ({ operation, input }: SentCall<unknown>): Wanted => {
+const requestedValuesOf = ({ operation, input }: SentCall<unknown>): RequestedValues => {
   const { path = {}, query = {}, json } = input;
   const body = typeof json === 'object' && json !== null ? json : {};
   const repeated = Object.entries(operation.repeats ?? {}).map(([name, placeholder]) => [
@@ -147,7 +147,7 @@ const wordIn = (value: unknown): string | undefined =>
 const isId = (name: string): boolean => /id(entifier)?$/i.test(name);
 
 /** The name of an id in the answer, or in a row of its list, that differs from the one asked for. The request has the same name. */
-const otherThan = ({ words, set }: Wanted, value: unknown): SafeText | undefined => {
+const otherThan = ({ words, set }: RequestedValues, value: unknown): SafeText | undefined => {
   if (words.size === 0) return undefined;
   for (const row of rowsOf(value)) {
     if (typeof row !== 'object' || row === null) continue;
@@ -162,7 +162,7 @@ const otherThan = ({ words, set }: Wanted, value: unknown): SafeText | undefined
 };
 
 /** JSON that acknowledges: it is empty, or about what was asked for, or has or is the id of what was created. */
-const isHarmless = ({ words }: Wanted, value: unknown): boolean =>
+const isHarmless = ({ words }: RequestedValues, value: unknown): boolean =>
   (typeof value === 'number' && value > 0) ||
   (value !== false && typeof value !== 'number' && typeof value !== 'object') ||
   isEmpty(value) ||

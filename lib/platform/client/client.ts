@@ -5,7 +5,7 @@ import { type CallContext, PlatformCall, type Take } from './call.ts';
 import { type Use, useFile } from './download.ts';
 import { createExchange, type ExchangeOptions } from './exchange.ts';
 import {
-  type Configured,
+  type ConfiguredOperation,
   configured,
   isFileAnswer,
   type Operation,
@@ -54,11 +54,11 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
   };
 
   /** Each operation as this site is configured to call it, computed once. */
-  const known = new Map<Operation<unknown>, Configured<unknown>>();
-  const asConfigured = <Answer>(declared: Operation<Answer>): Configured<Answer> => {
+  const known = new Map<Operation<unknown>, ConfiguredOperation<unknown>>();
+  const asConfigured = <Answer>(declared: Operation<Answer>): ConfiguredOperation<Answer> => {
     const operation = known.get(declared) ?? configured(declared, options.overrides[declared.name]);
     known.set(declared, operation);
-    return operation as Configured<Answer>;
+    return operation as ConfiguredOperation<Answer>;
   };
 
   /** `take` is given for a file: it handles the answer as a stream. */

@@ -13,7 +13,7 @@ export type Payload = {
   complete?(): boolean;
 };
 
-type Outgoing = CallFacts & {
+type OutgoingCall = CallFacts & {
   /** With its query, signatures included. */
   path: string;
   headers: Record<string, string>;
@@ -55,7 +55,7 @@ export const createExchange = (options: ExchangeOptions) => {
 
   return {
     /** @throws PlatformError if no answer comes. */
-    send: (outgoing: Outgoing, signal: AbortSignal): Promise<Answer> => {
+    send: (outgoing: OutgoingCall, signal: AbortSignal): Promise<Answer> => {
       const { operation, onHead } = outgoing;
       const { dispatcher, release } = operation.repeatable ? pooled() : own();
       const { request, onStart, errorOf } = prepared(outgoing);
@@ -77,7 +77,7 @@ export const createExchange = (options: ExchangeOptions) => {
       );
     },
     stream: async <Result>(
-      outgoing: Outgoing,
+      outgoing: OutgoingCall,
       read: ReadAnswer<Result>,
       signal: AbortSignal,
     ): Promise<Result> => {
@@ -102,7 +102,7 @@ export const createExchange = (options: ExchangeOptions) => {
 type Connection = { dispatcher: Dispatcher; release(): void };
 
 /** A request in undici's form, and the error to throw if no answer comes. */
-const prepared = ({ operation, call, path, headers, payload }: Outgoing) => {
+const prepared = ({ operation, call, path, headers, payload }: OutgoingCall) => {
   const source = payload && !Buffer.isBuffer(payload.body) ? watched(payload.body) : undefined;
   let started = false;
   return {

@@ -71,13 +71,13 @@ const messageOf = (error: PlatformError, refused: RefusedCall): SafeText => {
       : safe`The answer to ${error.call} is in no form that the API uses: ${whole}`;
   }
   if (error.unexpected) return safe`The platform answered ${error.call} with ${status}, and ${error.message}`;
-  const answerText = safe`${status}${name === undefined ? '' : safe` ${name}`}${wantedBy(refused)}`;
+  const answerText = safe`${status}${name === undefined ? '' : safe` ${name}`}${requirementText(refused)}`;
   return sentAs === undefined
     ? safe`The platform answered ${error.call} with ${answerText}`
     : safe`The platform answered ${error.call} with ${sentAs}, and its content says ${answerText}`;
 };
 
-const wantedBy = (refused: RefusedCall): SafeText => {
+const requirementText = (refused: RefusedCall): SafeText => {
   const wanted = wantedIn(refused);
   return wanted === undefined ? safe`` : safe`: it requires ${wanted}`;
 };

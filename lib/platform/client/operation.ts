@@ -41,7 +41,10 @@ export const isFileAnswer = (answer: Operation<unknown>['answer']): answer is Fi
   answer !== 'acknowledged' && 'file' in answer;
 
 /** An operation as it is declared. */
-type Declared<Answer> = Omit<Operation<Answer>, 'method' | 'component' | 'path' | 'repeatable' | 'answer'> & {
+type OperationDeclaration<Answer> = Omit<
+  Operation<Answer>,
+  'method' | 'component' | 'path' | 'repeatable' | 'answer'
+> & {
   /** Its method, its component, and its path below the component's version. */
   call: `${Operation<Answer>['method']} /${string}`;
   /** Default: a GET may be sent twice, and nothing else. */
@@ -49,7 +52,7 @@ type Declared<Answer> = Omit<Operation<Answer>, 'method' | 'component' | 'path' 
 };
 
 const declare = <Answer>(
-  { call, ...declared }: Declared<Answer>,
+  { call, ...declared }: OperationDeclaration<Answer>,
   answer: Success<Answer>,
 ): Operation<Answer> => {
   const [, method = '', component, path = ''] = /^(\w+) (?:\/(lp|le|eP)(?=\/))?(.+)$/.exec(call) ?? [];
@@ -64,20 +67,21 @@ const declare = <Answer>(
 };
 
 /** Declares an operation whose success only acknowledges; its content is not read. */
-export const acknowledged = (declared: Declared<undefined>): Operation<undefined> =>
+export const acknowledged = (declared: OperationDeclaration<undefined>): Operation<undefined> =>
   declare(declared, 'acknowledged');
 
 /** Declares an operation whose success carries JSON of the given shape. */
 export const reading = <Answer>({
   answer,
   ...declared
-}: Declared<Answer> & { answer: z.ZodType<Answer> }): Operation<Answer> => declare(declared, answer);
+}: OperationDeclaration<Answer> & { answer: z.ZodType<Answer> }): Operation<Answer> =>
+  declare(declared, answer);
 
 /** Declares an operation whose success is a file; `file` says of which content types. */
 export const downloading = ({
   file = /^/,
   ...declared
-}: Declared<never> & { file?: RegExp }): Operation<never> => declare(declared, { file });
+}: OperationDeclaration<never> & { file?: RegExp }): Operation<never> => declare(declared, { file });
 
 export type OperationOverride = {
   version?: string | undefined;
@@ -86,7 +90,7 @@ export type OperationOverride = {
 };
 
 /** An operation as this site is configured to call it. */
-export type Configured<Answer> = Operation<Answer> & {
+export type ConfiguredOperation<Answer> = Operation<Answer> & {
   version: string | undefined;
   /** Its path, split: the placeholders have odd indexes. */
   parts: string[];
@@ -95,7 +99,7 @@ export type Configured<Answer> = Operation<Answer> & {
 export const configured = <Answer>(
   operation: Operation<Answer>,
   { version, path = operation.path, scope = operation.scope }: OperationOverride = {},
-): Configured<Answer> => ({ ...operation, version, path, scope, parts: path.split(/\{(\w+)\}/) });
+): ConfiguredOperation<Answer> => ({ ...operation, version, path, scope, parts: path.split(/\{(\w+)\}/) });
 
 /** The version of each component. Optional if all its operations have a default version. */
 export type Versions = { lp: string; le: string; eP?: string };
@@ -110,7 +114,7 @@ const isPlain = (value: number | string | undefined): boolean =>
  * on purpose.
  */
 export const pathOf = (
-  operation: Configured<unknown>,
+  operation: ConfiguredOperation<unknown>,
   options: { apiRoot: string; versions: Versions },
   values: Record<string, number | string>,
 ): SafeText => {

@@ -1,7 +1,7 @@
 import { type SafeText, safe } from '../../message/safe-text.ts';
 import { signatureName } from '../../runtime/privacy/secrets.ts';
 import type { Payload } from './exchange.ts';
-import { type Configured, pathOf, type Versions } from './operation.ts';
+import { type ConfiguredOperation, pathOf, type Versions } from './operation.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';
 
 export type CallInput = {
@@ -34,7 +34,7 @@ export type Site = {
 };
 
 /** @throws TypeError if a value of the path or a query parameter is missing, PlatformError if `next` leads to another host. */
-export const requestOf = (operation: Configured<unknown>, input: CallInput, site: Site): Request => {
+export const requestOf = (operation: ConfiguredOperation<unknown>, input: CallInput, site: Site): Request => {
   const { method, name } = operation;
   const path = pathOf(operation, site, input.path ?? {});
   const call = safe`${method} ${path}`;

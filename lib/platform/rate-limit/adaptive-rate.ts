@@ -3,7 +3,7 @@ const growth = 0.02;
 /** In calls a second. A doubling rate that is refused above this was too high. */
 const doubledRate = 8;
 
-type Timed = { sinceMs: number; nowMs: number };
+type TimeSpan = { sinceMs: number; nowMs: number };
 
 /** The rate of the calls of one class, and the credits that it has saved up. */
 export class AdaptiveRate {
@@ -47,19 +47,19 @@ export class AdaptiveRate {
   }
 
   /** Without headers, an unused rate does not grow, and a hardly used one does not fall. */
-  #usedPart({ sinceMs, nowMs }: Timed): number {
+  #usedPart({ sinceMs, nowMs }: TimeSpan): number {
     return (this.#spent * 1_000) / (this.perSecond * Math.max(1, nowMs - sinceMs));
   }
 
   /** Without headers: what it is after a time without a refusal. */
-  grown(used: Timed, { seconds, quietMinutes }: { seconds: number; quietMinutes: number }): number {
+  grown(used: TimeSpan, { seconds, quietMinutes }: { seconds: number; quietMinutes: number }): number {
     if (this.#usedPart(used) <= 0.5) return this.perSecond;
     if (this.#doubles) return this.perSecond * 2;
     return this.perSecond + growth * 2 ** Math.min(8, Math.max(0, quietMinutes - 1)) * seconds;
   }
 
   /** Without headers: what it is after a refusal. `part`: what remains of a rate that no longer doubles. */
-  fallen(used: Timed, { part, cost }: { part: number; cost: number }): number {
+  fallen(used: TimeSpan, { part, cost }: { part: number; cost: number }): number {
     if (this.#usedPart(used) < 0.25) return this.perSecond;
     const remains = this.#doubles ? 0.5 : part;
     if (this.perSecond > doubledRate * cost) this.#doubles = false;

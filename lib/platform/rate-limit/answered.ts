@@ -1,5 +1,5 @@
 /** Facts of one answer for the rate limiter. Undefined: no answer came, or its headers are missing or invalid. */
-export type Answered = {
+export type AnswerFacts = {
   sentMs: number;
   status: number | undefined;
   /** Credits left to all clients together until the window ends, and the credits that the call took. */

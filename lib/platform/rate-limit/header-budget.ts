@@ -1,5 +1,5 @@
 import type { Budget } from '../../runtime/telemetry/call-budget.ts';
-import { type Answered, changeMs, maxCallMs, usualWindowMs } from './answered.ts';
+import { type AnswerFacts, changeMs, maxCallMs, usualWindowMs } from './answered.ts';
 
 /** The share of the budget that is kept for calls under way, and for the further calls of a message. */
 const marginShare = 0.004;
@@ -22,7 +22,7 @@ type Window = Omit<Budget, 'cost'> & {
 };
 
 /** What an answer reports: the window as it was known, a window that contradicts it, or nothing of use. */
-export type Reported = 'known' | 'contradicting' | 'nothing';
+export type BudgetReport = 'known' | 'contradicting' | 'nothing';
 
 /** The budget of all clients together, as the headers of answers report it. */
 export class HeaderBudget {
@@ -53,7 +53,7 @@ export class HeaderBudget {
     if (seconds === 0) this.#missingSeconds = 1;
   }
 
-  report(answer: Answered, nowMs: number): Reported {
+  report(answer: AnswerFacts, nowMs: number): BudgetReport {
     if (nowMs - answer.sentMs > maxCallMs) return 'nothing';
     const { sentMs, remaining = 0, resetSeconds = 0 } = answer;
     const reportedMs = (sentMs + nowMs) / 2;

@@ -1,4 +1,4 @@
-import { type Answered, changeMs } from './answered.ts';
+import { type AnswerFacts, changeMs } from './answered.ts';
 
 /** Delay between single calls while the platform is down: the least and the most. */
 const [leastMs, mostMs] = [100, 5_000];
@@ -11,7 +11,7 @@ export class OutageBrake {
   #down = 0;
   #up = 0;
 
-  observe({ status = 504, sentMs }: Answered, nowMs: number): void {
+  observe({ status = 504, sentMs }: AnswerFacts, nowMs: number): void {
     if (status >= 502 && status <= 504) this.#down += 1;
     else this.#up += 1;
     if (sentMs < this.#sinceMs || nowMs - this.#sinceMs < changeMs) return;

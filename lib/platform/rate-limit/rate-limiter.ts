@@ -1,6 +1,6 @@
 import type { Priority } from '../../message/priority.ts';
 import type { Budget } from '../../runtime/telemetry/call-budget.ts';
-import type { Answered } from './answered.ts';
+import type { AnswerFacts } from './answered.ts';
 import { RatePolicy, type RatePolicyOptions } from './rate-policy.ts';
 
 /** One container's part in the rate limit of all containers: every caller of the platform asks for a slot first. */
@@ -10,7 +10,7 @@ export type RateLimiter = {
    * Returns a function that ends the wait.
    */
   requestSlot(priority: Priority, untilMs: number, settle: (result: SlotResult) => void): () => void;
-  recordAnswer(answer: Answered): void;
+  recordAnswer(answer: AnswerFacts): void;
   budget(): Budget | undefined;
 };
 

@@ -1,7 +1,7 @@
 import type { Priority } from '../../message/priority.ts';
 import type { Budget } from '../../runtime/telemetry/call-budget.ts';
 import { AdaptiveRate } from './adaptive-rate.ts';
-import { type Answered, changeMs, maxCallMs, usualWindowMs } from './answered.ts';
+import { type AnswerFacts, changeMs, maxCallMs, usualWindowMs } from './answered.ts';
 import { HeaderBudget } from './header-budget.ts';
 import { OutageBrake } from './outage-brake.ts';
 
@@ -90,7 +90,7 @@ export class RatePolicy {
     this.#wentMs = -unlimited;
   }
 
-  recordAnswer(answer: Answered, nowMs: number): void {
+  recordAnswer(answer: AnswerFacts, nowMs: number): void {
     const { status, remaining, resetSeconds, retryAfterSeconds } = answer;
     if (answer.cost !== undefined) this.#learnCost(answer.cost);
     this.#hasAnswer = true;
@@ -114,7 +114,7 @@ export class RatePolicy {
   }
 
   /** With headers: keeps to their grant. */
-  #adjustToHeaders(answer: Answered, nowMs: number): void {
+  #adjustToHeaders(answer: AnswerFacts, nowMs: number): void {
     const reported = this.#budget.report(answer, nowMs);
     if (reported === 'nothing') return;
     if (reported === 'contradicting') {
@@ -137,7 +137,7 @@ export class RatePolicy {
   }
 
   /** Without headers: after a refusal, a rate doubles until the next one, and grows slowly from then on. */
-  #adjustWithoutHeaders({ sentMs }: Answered, nowMs: number): void {
+  #adjustWithoutHeaders({ sentMs }: AnswerFacts, nowMs: number): void {
     if (this.#budget.endIfSilent(nowMs))
       for (const rate of this.#rates.values()) rate.perSecond = this.#firstRate(nowMs);
     const sinceMs = nowMs - this.#changedMs;
@@ -147,7 +147,7 @@ export class RatePolicy {
     this.#change(nowMs, (rate) => rate.grown(used, { seconds: sinceMs / 1_000, quietMinutes }));
   }
 
-  #refuse({ sentMs, retryAfterSeconds, resetSeconds }: Answered, nowMs: number): void {
+  #refuse({ sentMs, retryAfterSeconds, resetSeconds }: AnswerFacts, nowMs: number): void {
     const askedMs = this.#budget.secondsOf(Math.max(1, retryAfterSeconds ?? resetSeconds ?? 1)) * 1_000;
     // Of all calls that were under way together, the first counts.
     if (sentMs >= this.#refusedMs) {

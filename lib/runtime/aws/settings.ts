@@ -188,11 +188,11 @@ export const tableSettings = {
     description:
       'The table of the ledger. Without it, duplicates are sent again, and old messages overwrite newer ones.',
   },
-  desk: {
+  letterIndex: {
     variable: 'DESK_TABLE',
     schema: z.string().optional(),
     deployed: { Ref: 'Desk' },
-    description: 'The table of the operators’ records of letters and of waiting messages.',
+    description: 'The letter index: operators’ records of letters and of waiting messages.',
   },
   crosswalk: {
     variable: 'CROSSWALK_TABLE',

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchResultErrorEntry, SQSClient } from '@aws-sdk/client-sqs';
 import { errorWord, type SafeText, safe } from '../../message/safe-text.ts';
-import { bytesOf, maxBytes, type Outgoing } from '../../message/sqs-limits.ts';
+import { bytesOf, maxBytes, type OutgoingMessage } from '../../message/sqs-limits.ts';
 import { type ClientOptions, lazyAwsClient } from './clients.ts';
 import { errorName } from './error.ts';
 import { inParallel } from './parallel.ts';
@@ -28,7 +28,7 @@ export type SendResult = {
 
 export const sendAll = async (
   { sqs, url }: Queue,
-  messages: Outgoing[],
+  messages: OutgoingMessage[],
   { signal }: { signal?: AbortSignal | undefined } = {},
 ): Promise<SendResult> => {
   const { SendMessageBatchCommand } = await import('@aws-sdk/client-sqs');
@@ -137,7 +137,8 @@ const batchesOf = (items: unknown[]): number[][] => {
   const batches: number[][] = [];
   let bytes = 0;
   for (const [place, item] of items.entries()) {
-    const size = typeof item === 'object' && item !== null && 'body' in item ? bytesOf(item as Outgoing) : 0;
+    const size =
+      typeof item === 'object' && item !== null && 'body' in item ? bytesOf(item as OutgoingMessage) : 0;
     let batch = batches.at(-1);
     if (batch === undefined || batch.length === maxEntries || bytes + size > maxBytes) {
       batch = [];

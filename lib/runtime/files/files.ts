@@ -90,11 +90,11 @@ export const openStored = async (
 };
 
 type S3Access = { client: S3Client; signal: AbortSignal; timeoutMs: number };
-type Wanted = StoredObject & { name: SafeText; from?: { byte: number; etag: string } | undefined };
+type ObjectToRead = StoredObject & { name: SafeText; from?: { byte: number; etag: string } | undefined };
 
 /** The size is requested now and the bytes later, so that several files can be open while one of them is read. */
 const openObject = async (
-  { name, bucket, key, versionId, from }: Wanted,
+  { name, bucket, key, versionId, from }: ObjectToRead,
   { client, signal, timeoutMs }: S3Access,
 ): Promise<FileSource & { etag: string; start: number }> => {
   const { GetObjectCommand, HeadObjectCommand } = await import('@aws-sdk/client-s3');

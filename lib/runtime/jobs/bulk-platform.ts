@@ -3,7 +3,7 @@ import type { Platform, PlatformClient } from '../../platform/client/client.ts';
 import type { Operation } from '../../platform/client/operation.ts';
 import type { CallReport } from '../telemetry/call-report.ts';
 
-type Calling = {
+type BulkServices = {
   platform: PlatformClient;
   observe: { call(call: CallReport): void };
   /** Records how much of the platform's rate limit it uses. */
@@ -12,7 +12,7 @@ type Calling = {
 
 /** The platform for a job: calls as the service, and after what is more urgent. */
 export const bulkPlatform = (
-  { platform, observe, paceUse }: Calling,
+  { platform, observe, paceUse }: BulkServices,
   { operations, signal }: { operations: readonly Operation<unknown>[]; signal: AbortSignal },
 ): Platform => {
   // Every call in progress adds a listener.

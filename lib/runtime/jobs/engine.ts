@@ -91,9 +91,9 @@ export const durableHandler = <Request, Result>(
   );
 
 /** Shared by all engines of an execution. */
-type Shared = { operations: number; report(failure: Failure): void };
+type SharedState = { operations: number; report(failure: Failure): void };
 
-const engineFor = (context: DurableContext, shared: Shared): Engine => ({
+const engineFor = (context: DurableContext, shared: SharedState): Engine => ({
   executionArn: context.executionContext.durableExecutionArn,
   invocationId: context.lambdaContext.awsRequestId,
   leftMs: () => context.lambdaContext.getRemainingTimeInMillis(),

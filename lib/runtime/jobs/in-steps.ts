@@ -1,9 +1,9 @@
 import type { Run, RunServices } from './job.ts';
 
-type Timed = Pick<Run, 'engine' | 'wholeMs'> & { services: Pick<RunServices, 'limits'> };
+type TimedRun = Pick<Run, 'engine' | 'wholeMs'> & { services: Pick<RunServices, 'limits'> };
 
 /** Waits for the next invocation if this one is too short: a step that its end cuts off would be repeated. */
-export const enoughTime = async ({ engine, wholeMs, services }: Timed, name: string): Promise<void> => {
+export const enoughTime = async ({ engine, wholeMs, services }: TimedRun, name: string): Promise<void> => {
   const seconds = await engine.step(name, {
     work: async () => (engine.leftMs() < wholeMs / 2 ? engine.leftMs() / 1000 + 1 : 0),
     // The process may die here, too.
@@ -13,7 +13,7 @@ export const enoughTime = async ({ engine, wholeMs, services }: Timed, name: str
 };
 
 /** The time for a step, without the reserve at the end of the invocation. */
-export const timeLeft = ({ engine, services }: Pick<Timed, 'engine' | 'services'>): number =>
+export const timeLeft = ({ engine, services }: Pick<TimedRun, 'engine' | 'services'>): number =>
   Math.max(1, engine.leftMs() - services.limits.reserveMs);
 
 type Steps<Place, Result> = {
@@ -28,7 +28,7 @@ type Steps<Place, Result> = {
 
 /** Runs work in steps, each with enough time; each continues where the one before stopped. */
 export const inSteps = async <Place, Result>(
-  run: Timed,
+  run: TimedRun,
   { name, from, work, next, first = 1 }: Steps<Place, Result>,
 ): Promise<void> => {
   let place: Place | undefined = from;

@@ -29,7 +29,7 @@ export type Run<Services = RunServices> = {
   failed?(error: unknown): Promise<void>;
 };
 
-type Described<Request, Result, Services> = {
+type JobDescription<Request, Result, Services> = {
   requestIn(event: unknown): Request;
   /** The job's name in the log, such as `the course export`. */
   whatOf(request: Request): SafeText;
@@ -46,7 +46,7 @@ export const jobOf = <Request, Result, Services extends RunServices>({
   executions,
   work,
   ...made
-}: Described<Request, Result, Services>): Job<Request, Result> => ({
+}: JobDescription<Request, Result, Services>): Job<Request, Result> => ({
   requestIn,
   run: async (request, engine) => {
     const wholeMs = engine.leftMs();

@@ -7,7 +7,7 @@ import { listExecutions } from './executions.ts';
 /** Returns the running executions of all versions of a function, the oldest first. */
 export type RunningExecutions = (functionArn: string) => Promise<string[]>;
 
-type Waiting = {
+type WaitOptions = {
   running: RunningExecutions;
   backoff: BackoffLimits;
   /** Whether its turn has come, by what is running; default: if it is the oldest. */
@@ -26,7 +26,7 @@ const patientQuestions = 3;
  */
 export const waitForOlderExecutions = async (
   engine: Engine,
-  { running, backoff, again, isItsTurn = async ([first]) => first === engine.executionArn }: Waiting,
+  { running, backoff, again, isItsTurn = async ([first]) => first === engine.executionArn }: WaitOptions,
 ): Promise<void> => {
   // Without a version: executions of older versions count, too.
   const functionArn = engine.executionArn.split(':').slice(0, 7).join(':');

@@ -5,14 +5,14 @@ import { maxMessageBytes } from '../../message/sqs-limits.ts';
  * A body that may be kept, and the names of the fields whose values were removed from it. `isWithheld`: nothing of it is kept but
  * a description.
  */
-export type Masked = { body: string; fields: string[]; isWithheld?: true };
+export type MaskedBody = { body: string; fields: string[]; isWithheld?: true };
 
 /**
  * Removes the values of these fields from an event, at any depth, however their names are written: `plain_secret` is `plainSecret`.
  * `isTaken`: the message was valid, so its texts are its own, and a replay needs them. Anything else is withheld whole: what is no event
  * with data, or is inside of an envelope, or has such a name in a text.
  */
-export const withoutFields = (body: string, names: readonly string[] = [], isTaken = false): Masked => {
+export const withoutFields = (body: string, names: readonly string[] = [], isTaken = false): MaskedBody => {
   if (names.length === 0) return { body, fields: [] };
   if (hasTooManyValues(body)) return withheld(body, 'is too large to look for it');
   const json = jsonIn(body);
@@ -27,11 +27,11 @@ export const withoutFields = (body: string, names: readonly string[] = [], isTak
 };
 
 /** The same for a message that must not be parsed, because its function crashed on that. */
-export const unread = (body: string, names: readonly string[] = []): Masked =>
+export const unread = (body: string, names: readonly string[] = []): MaskedBody =>
   names.length === 0 ? { body, fields: [] } : withheld(body, 'cannot be searched for it');
 
 /** A text in place of the message. */
-const withheld = (body: string, why: string, names: readonly string[] = []): Masked => {
+const withheld = (body: string, why: string, names: readonly string[] = []): MaskedBody => {
   const eventId = topTextIn(body, 'id');
   const isId =
     eventId !== undefined && !/\s/.test(eventId) && !(names.length > 0 && mentionOf(names).test(eventId));

@@ -134,13 +134,13 @@ const sliced = (series: Series): Series[] =>
         values: series.values.slice(at * maxValues, (at + 1) * maxValues),
       }));
 
-type Packed = { metrics: Map<MetricName, number[]>; dimensions: Dimensions };
+type MetricGroup = { metrics: Map<MetricName, number[]>; dimensions: Dimensions };
 
 /** As few lines as possible, because each costs money. A line can hold a metric once, and one value of a dimension. */
-const pack = (all: Series[]): Packed[] => {
-  const lines: Packed[] = [];
+const pack = (all: Series[]): MetricGroup[] => {
+  const lines: MetricGroup[] = [];
   for (const { metric, dimensions, values } of all) {
-    const fits = (line: Packed) =>
+    const fits = (line: MetricGroup) =>
       !line.metrics.has(metric) &&
       Object.entries(dimensions).every(([name, value]) => (line.dimensions[name] ?? value) === value);
     let line = lines.find(fits);
@@ -155,7 +155,10 @@ const pack = (all: Series[]): Packed[] => {
 };
 
 /** Most lines have the same metrics, so the directive is not serialized each time. */
-const metricLine = ({ metrics, dimensions }: Packed, directives: ReturnType<typeof directivesOf>): string => {
+const metricLine = (
+  { metrics, dimensions }: MetricGroup,
+  directives: ReturnType<typeof directivesOf>,
+): string => {
   const about = [...metrics.keys()].map((name) => directives[name]).join();
   const values = JSON.stringify({ ...dimensions, ...Object.fromEntries(metrics) });
   return `{"_aws":{"Timestamp":${Date.now()},"CloudWatchMetrics":[${about}]},${values.slice(1)}`;

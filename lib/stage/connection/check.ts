@@ -235,11 +235,11 @@ const daysLeft = (
   return Math.floor(refreshTokenDays - passedDays);
 };
 
-type Settled<Value> = { value?: Value; failure?: Failure };
+type ValueOrFailure<Value> = { value?: Value; failure?: Failure };
 
-const untried: Settled<never> = {};
+const untried: ValueOrFailure<never> = {};
 
-const settled = async <Value>(promise: Promise<Value>): Promise<Settled<Value>> => {
+const settled = async <Value>(promise: Promise<Value>): Promise<ValueOrFailure<Value>> => {
   try {
     return { value: await promise };
   } catch (error) {
@@ -248,7 +248,7 @@ const settled = async <Value>(promise: Promise<Value>): Promise<Settled<Value>> 
 };
 
 /** A missing right does not mean a refused credential: the platform knows the user. */
-const accepted = ({ value, failure }: Settled<unknown>): boolean | undefined => {
+const accepted = ({ value, failure }: ValueOrFailure<unknown>): boolean | undefined => {
   if (value !== undefined || lacksRight(failure?.kind)) return true;
   return failure?.kind === 'credentials' ? false : undefined;
 };

@@ -6,7 +6,7 @@ import { hasOwnEndpoint, type Target } from '../target.ts';
 import { ownVersion, versionText } from '../version.ts';
 import { deployedFunction } from './functions.ts';
 import type { PausedBefore } from './pause.ts';
-import { type DoctorReport, masked, type Tried } from './report.ts';
+import { type DoctorReport, masked, type StepReport } from './report.ts';
 import { createStepSandbox, type StepSandbox } from './sandbox.ts';
 import { notHere, type Step } from './step.ts';
 import { steps as allSteps } from './steps.ts';
@@ -56,7 +56,7 @@ export const runDoctor = async (
 ): Promise<DoctorReport> => {
   const startedAt = new Date().toISOString();
   const deployed = isAws ? await target.deployed?.() : undefined;
-  const [tried, left]: [Tried[], string[]] = [[], []];
+  const [tried, left]: [StepReport[], string[]] = [[], []];
   let remembered: PausedBefore | undefined;
   for (const step of steps) {
     if (signal.aborted) break;
@@ -100,7 +100,7 @@ const tryStep = async (
   step: Step,
   corner: StepSandbox,
   signal: AbortSignal,
-): Promise<Pick<Tried, 'is' | 'saw'>> => {
+): Promise<Pick<StepReport, 'is' | 'saw'>> => {
   try {
     if (step.needs !== undefined && (await deployedFunction(corner, step.needs)) === undefined)
       return notHere(`${step.needs} is not deployed.`);

@@ -10,7 +10,7 @@ const tried = z.object({
   saw: z.string(),
   seconds: z.number(),
 });
-export type Tried = z.infer<typeof tried>;
+export type StepReport = z.infer<typeof tried>;
 
 /** What a run leaves behind: it names no account, no person and nothing of a message. */
 export const doctorReport = z.object({

@@ -5,17 +5,17 @@ import type { Grant } from './grant.ts';
 import {
   crosswalk,
   deadLetters,
-  desk,
   leadingKeys,
   ledger,
   ledgerKey,
+  letterIndexArn,
   objects,
   type StageArns,
 } from './stage-arns.ts';
 import type { TemplateOptions } from './stage-settings.ts';
 
 /** A file of functions/, by its declarations. */
-export type Declared = {
+export type DeclaredRights = {
   name: string;
   /** Whether it calls the platform. */
   calls: boolean;
@@ -29,7 +29,7 @@ export type Declared = {
 /** What a function may do because of what it is. */
 export const functionRights = (
   { tracing, subnetIds }: TemplateOptions,
-  { name, calls, durable, integration }: Declared,
+  { name, calls, durable, integration }: DeclaredRights,
   stage: StageArns,
 ): Grant[] => [
   { Action: ['logs:CreateLogStream', 'logs:PutLogEvents'], Resource: stage.logNamed(`${name}:*`) },
@@ -57,7 +57,7 @@ const hasAddressInVpc: Grant = {
   Resource: '*',
 };
 
-const readsSigner = (integration: Declared['integration'], { secretNamed }: StageArns): Grant => ({
+const readsSigner = (integration: DeclaredRights['integration'], { secretNamed }: StageArns): Grant => ({
   Action: ['secretsmanager:GetSecretValue'],
   Resource: secretNamed(integration?.actor ? 'users/*' : 'service-??????'),
 });
@@ -118,7 +118,7 @@ const queuedRights = (integration: Integration<unknown>, stage: StageArns): Gran
       Condition: leadingKeys(`receipt/${name}/*`),
     },
     // The lists of its letters and waiting messages.
-    { Action: ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], Resource: desk },
+    { Action: ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], Resource: letterIndexArn },
     ...(files ? [{ Action: ['s3:GetObject'], Resource: objects(`uploads/${name}/*`) } satisfies Grant] : []),
     ...(secrets === undefined ? [] : [readsSecret(stage.secretNamed(`${secrets}/*`))]),
     ...(effect ? [readsSecret(ledgerKey)] : []),

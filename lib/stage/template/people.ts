@@ -3,10 +3,10 @@ import {
   bucket,
   crosswalk,
   deadLetters,
-  desk,
   deskByList,
   leadingKeys,
   ledger,
+  letterIndexArn,
   objects,
   prefixes,
   type StageArns,
@@ -26,7 +26,7 @@ const readers: PolicyOfPeople = {
   rights: (stage) => [
     { Action: ['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], Resource: stage.queueNamed('*') },
     // The lists of letters and of waiting messages.
-    { Action: ['dynamodb:Scan', 'dynamodb:BatchGetItem'], Resource: desk },
+    { Action: ['dynamodb:Scan', 'dynamodb:BatchGetItem'], Resource: letterIndexArn },
     { Action: ['dynamodb:Query'], Resource: deskByList },
     // Incidents, the pace, pauses, and the claims of each resource.
     { Action: ['dynamodb:GetItem'], Resource: ledger },
@@ -68,7 +68,7 @@ const operators: PolicyOfPeople = {
     // The lists, which operators' actions update.
     {
       Action: ['dynamodb:BatchWriteItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
-      Resource: desk,
+      Resource: letterIndexArn,
     },
     // Replays ask the platform first. Who looks up an uncertain submission signs as its learner, and so could do more in that name.
     {

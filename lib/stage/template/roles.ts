@@ -7,7 +7,7 @@ import {
   type Resources,
   type Statement,
 } from './cloudformation.ts';
-import { type Declared, functionRights } from './function-rights.ts';
+import { type DeclaredRights, functionRights } from './function-rights.ts';
 import type { FunctionParts } from './functions/function-parts.ts';
 import { type Grant, joined, statementsOf } from './grant.ts';
 import type { PolicyId, PolicyOfPeople } from './people.ts';
@@ -17,7 +17,7 @@ import type { TemplateOptions } from './stage-settings.ts';
 /** A role for each function, one by which schedules start functions, and policies for people. */
 export const roleResources = (
   options: TemplateOptions,
-  declared: Declared[],
+  declared: DeclaredRights[],
   { parts, people }: { parts: FunctionParts[]; people: Partial<Record<PolicyId, PolicyOfPeople>> },
 ): Resources => {
   const stage = stageArns(
@@ -53,7 +53,7 @@ export const roleResources = (
 };
 
 /** A durable function is called by its alias, and all others by their name. */
-const startRights = (declared: Declared[], { functionNamed }: StageArns): Grant[] =>
+const startRights = (declared: DeclaredRights[], { functionNamed }: StageArns): Grant[] =>
   declared
     .filter(({ scheduled }) => scheduled)
     .map(({ name, durable }) => ({

@@ -12,7 +12,7 @@ import {
 import type { TemplateOptions } from './stage-settings.ts';
 
 export const ledger = arnOf('Ledger');
-export const desk = arnOf('Desk');
+export const letterIndexArn = arnOf('Desk');
 /** The index by which lists are read. */
 export const deskByList = sub(`\${Desk.Arn}/index/by-list`);
 export const crosswalk = arnOf('Crosswalk');

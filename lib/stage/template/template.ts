@@ -5,7 +5,7 @@ import { alarmResources } from './alarms.ts';
 import { functionParts } from './all-function-parts.ts';
 import { arnOf, itemsOf, logGroupOf, queueOf, type Resources, ref } from './cloudformation.ts';
 import { dashboard } from './dashboard.ts';
-import type { Declared } from './function-rights.ts';
+import type { DeclaredRights } from './function-rights.ts';
 import type { FunctionParts } from './functions/function-parts.ts';
 import { people } from './people.ts';
 import { roleResources } from './roles.ts';
@@ -67,7 +67,7 @@ export const createTemplate = async (
     stanza.environment = { ...stanza.environment, QUEUE_URL: ref(queueOf(name)) };
     if (integration.effect) stanza.environment.LEDGER_KEY_SECRET = ref('LedgerKey');
   }
-  const namesOf = (isOfThem: (each: Declared) => boolean): string[] =>
+  const namesOf = (isOfThem: (each: DeclaredRights) => boolean): string[] =>
     Object.keys(functions).filter((name) => declared.some((each) => each.name === name && isOfThem(each)));
   const names = {
     all: Object.keys(functions),
@@ -113,9 +113,9 @@ const logKeys = ({ kmsKeyArn, kmsKeyForLogs }: TemplateOptions, names: string[])
 };
 
 /** Loads the integrations. Loading the other functions would take as long again; their source shows what is needed. */
-const loadDeclared = async (functions: Record<string, Stanza>): Promise<Declared[]> => {
+const loadDeclared = async (functions: Record<string, Stanza>): Promise<DeclaredRights[]> => {
   const [queued, calling] = [new Set(integrationNames()), new Set(callingNames())];
-  const declared = functionNames().map(async (name): Promise<Declared> => {
+  const declared = functionNames().map(async (name): Promise<DeclaredRights> => {
     const { durableConfig, events = [] } = functions[name] ?? {};
     const given = {
       name,

@@ -14,7 +14,7 @@ import { type App, authUrl, credentialFromCallback, explainEntry, isClosed } fro
 export type EntryProbe = { url: string; explained: string; isClosed: boolean };
 
 /** Where a user's own credential was stored. */
-export type Stored = { userId: string; secret: string; replaced: boolean };
+export type StoredCredential = { userId: string; secret: string; replaced: boolean };
 
 type Options = {
   /** The address to which the platform redirects the browser, with the user's id and key. */
@@ -30,7 +30,10 @@ type Options = {
 };
 
 /** Sends a user to the platform's token entry, and stores the returned key in that user's secret, after asking the platform whose it is. */
-export const authorizeUser = async (target: Target, options: Options): Promise<Stored | undefined> => {
+export const authorizeUser = async (
+  target: Target,
+  options: Options,
+): Promise<StoredCredential | undefined> => {
   if ((await target.platform()) === undefined)
     throw new UsageError(
       'Which platform? Set PLATFORM_URL. For the platform of `npm run local`, pass --local.',
@@ -108,7 +111,7 @@ const store = async (
     connection,
     options,
   }: { userId: string; credential: IdKeyCredential; connection: Connection; options: Options },
-): Promise<Stored | undefined> => {
+): Promise<StoredCredential | undefined> => {
   const { CreateSecretCommand, DescribeSecretCommand, PutSecretValueCommand, ResourceNotFoundException } =
     await import('@aws-sdk/client-secrets-manager');
   const client = await target.secretsManager();

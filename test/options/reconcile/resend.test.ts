@@ -17,7 +17,11 @@ import {
   resendListKey,
   resendResultKey,
 } from '../../../lib/options/reconcile/record.ts';
-import { createResend, type ResendAnswer, type Resending } from '../../../lib/options/reconcile/resend.ts';
+import {
+  createResend,
+  type ResendAnswer,
+  type ResendServices,
+} from '../../../lib/options/reconcile/resend.ts';
 import { readAcceptedExports } from '../../../lib/options/snapshots/accepted-exports.ts';
 import { acceptedKey, stateKey } from '../../../lib/options/snapshots/state/record.ts';
 import type { PlatformClient } from '../../../lib/platform/client/client.ts';
@@ -89,7 +93,7 @@ const shown = new Map<number, object>();
 const changedAt = '2026-11-20T10:00:00.000Z';
 const old = () => shown.set(301, { Comments: null, LastModified: changedAt });
 
-const services = (): Resending => ({
+const services = (): ResendServices => ({
   readExports: readAcceptedExports,
   store: bucket.store as JobStore,
   readLedger: async (resource) => ledger.get(resource),
@@ -118,7 +122,7 @@ const services = (): Resending => ({
 });
 
 /** `die`: the invocation ends there, and nothing of it is heard again. */
-type Dying = (die: () => Promise<never>) => Partial<Resending>;
+type Dying = (die: () => Promise<never>) => Partial<ResendServices>;
 const run = async (findings: DecidedFindings['findings'], dying: Dying = () => ({})) => {
   bucket.write(resendKey(id), JSON.stringify({ by: 'kim', atMs: 1, why: 'lost', findings }));
   const functionArn = 'arn:aws:lambda:us-east-1:000000000000:function:reconcile';

@@ -1,6 +1,6 @@
 // @module-tag long
 import { afterAll, describe, expect, test } from 'vitest';
-import { acceptedNamesPrefix, passedKey } from '../../../lib/options/snapshots/state/passed-names.ts';
+import { acceptedNamesPrefix, reassignedKey } from '../../../lib/options/snapshots/state/passed-names.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
 import {
   at,
@@ -1034,7 +1034,7 @@ test('a user name that somebody else gets a night after it was given up waits as
   const { report } = await exported([renamed, another], 'BIO ada', 'ART new');
   expect(report.join('\n')).toContain('the crosswalk gives for its user name the account of another record');
   const told = { name: 'ada', userId: 101, record: 'u-new', former: 'u-ada', enrollments: 1 };
-  expect(bucket.json(passedKey)).toMatchObject({ names: [told] });
+  expect(bucket.json(reassignedKey)).toMatchObject({ names: [told] });
   expect(platform.all()).toEqual(['2601 101 110']);
   crosswalk.fill('userName', { ...people, ada: 105, 'ada.b': 101 });
   await exported([renamed, another], 'BIO ada', 'ART new');

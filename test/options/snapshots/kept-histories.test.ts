@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { touchedIn } from '../../../lib/options/snapshots/desk/touched.ts';
-import { acceptedNamesPrefix, passedKey } from '../../../lib/options/snapshots/state/passed-names.ts';
+import { usesOfCodeIn } from '../../../lib/options/snapshots/desk/touched.ts';
+import { acceptedNamesPrefix, reassignedKey } from '../../../lib/options/snapshots/state/passed-names.ts';
 import { firstIsQuick } from '../../first-is-quick.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
 import {
@@ -297,7 +297,7 @@ describe('a user name passes to another record of the same person', () => {
         JSON.stringify({ field, names: accepted, by: 'lee', at: 'now' }),
       );
     };
-    const open = (): unknown => (stage.bucket.json(passedKey) as { names: unknown }).names;
+    const open = (): unknown => (stage.bucket.json(reassignedKey) as { names: unknown }).names;
     return { ...stage, accept, open };
   };
 
@@ -372,7 +372,7 @@ test('a course is copied to a new org unit: after the move is accepted, and a pe
   const open = await put('export.zip', await zip({ ...sis, ...joined }), { isApproved: true });
   expect(platform.all()).toEqual(before);
   expect(platform.letters().length + open.report.length).toBeGreaterThan(0);
-  expect(await touchedIn(bucket.store, 'MATH-101')).toEqual([
+  expect(await usesOfCodeIn(bucket.store, 'MATH-101')).toEqual([
     { file: 'the export of OneRoster', rows: 61, people: 31 },
   ]);
   crosswalk.accept('MATH-101');

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { openPackage } from '../../../lib/options/snapshots/package/package.ts';
+import { openExport } from '../../../lib/options/snapshots/package/package.ts';
 import { openZip, zipLimits } from '../../../lib/options/snapshots/package/zip.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { manifestOf } from './exports.ts';
@@ -17,7 +17,7 @@ const refusalOf = async (zip: Buffer, limits = zipLimits): Promise<string> => {
   writeFileSync(path, zip);
   try {
     if (limits !== zipLimits) (await openZip(path, () => true, limits)).close();
-    const opened = await openPackage(path, folder);
+    const opened = await openExport(path, folder);
     try {
       await opened.read('users', ['sourcedId']);
     } finally {

@@ -9,11 +9,11 @@ import {
   noteUnaccepted,
   readUnaccepted,
   settleUnaccepted,
-  type Unaccepted,
+  type UnacceptedFile,
   unacceptedPrefix,
   writeUnaccepted,
 } from '../../../lib/options/snapshots/state/unaccepted.ts';
-import { isItsTurn } from '../../../lib/options/snapshots/turn.ts';
+import { mayImportNow } from '../../../lib/options/snapshots/turn.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { bucketFolder } from './bucket-folder.ts';
 
@@ -54,7 +54,7 @@ const turns = (seconds: Record<string, number>) => {
   };
   const running = Object.keys(seconds).map(arnOf);
   const comes = (name: string, sequencer?: string) =>
-    isItsTurn(running, {
+    mayImportNow(running, {
       store: { ...store, find },
       executionArn: arnOf(name),
       request: { key, versionId: name, sequencer },
@@ -68,7 +68,7 @@ describe('the turn of an import', () => {
       const { store } = bucketFolder(temporaryFolder());
       const executionArn = arnOf(`${ageMs} ${sizeBytes}`);
       const find = async () => ({ key, etag: '', sizeBytes, droppedMs: Date.now() - ageMs });
-      return isItsTurn([executionArn], { store: { ...store, find }, executionArn, request: { key } });
+      return mayImportNow([executionArn], { store: { ...store, find }, executionArn, request: { key } });
     };
     expect(await comes(0, 0)).toBe(false);
     expect(await comes(30_000, 0)).toBe(false);
@@ -91,7 +91,7 @@ describe('the turn of an import', () => {
     const { store, running } = turns({ held: 1, next: 2, other: 3 });
     const asked: string[] = [];
     const comes = (name: string, file = key) =>
-      isItsTurn(running, {
+      mayImportNow(running, {
         executionArn: arnOf(name),
         request: { key: file, versionId: name },
         store: {
@@ -138,7 +138,7 @@ describe('the turn of an import', () => {
   test('comes to neither where two have begun at once, and then to the one that was put first', async () => {
     const { comes, store } = turns({ one: 2, other: 1 });
     expect(await comes('one')).toBe(true);
-    const entry = (await readUnaccepted(store, arnOf('one'))) as Unaccepted;
+    const entry = (await readUnaccepted(store, arnOf('one'))) as UnacceptedFile;
     await writeUnaccepted(store, arnOf('other'), { ...entry, execution: arnOf('other'), is: 'at work' });
     expect(await comes('one')).toBe(false);
     await writeUnaccepted(store, arnOf('other'), {
@@ -153,7 +153,7 @@ describe('the turn of an import', () => {
 
 describe('what was put and is not accepted', () => {
   const idOf = (day: number, content: string) => `202611${String(day).padStart(2, '0')}T020000Z-${content}`;
-  const entryOf = (day: number, more: Partial<Unaccepted> = {}): Unaccepted => ({
+  const entryOf = (day: number, more: Partial<UnacceptedFile> = {}): UnacceptedFile => ({
     execution: arnOf(`${day}`),
     key,
     etag: '',
@@ -164,7 +164,7 @@ describe('what was put and is not accepted', () => {
     id: idOf(day, `0000000${day}`),
     ...more,
   });
-  const listed = async (...entries: Unaccepted[]) => {
+  const listed = async (...entries: UnacceptedFile[]) => {
     const { store, write, json } = bucketFolder(temporaryFolder());
     for (const entry of entries) await writeUnaccepted(store, entry.execution ?? '', entry);
     return { store, write, json };

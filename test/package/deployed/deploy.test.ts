@@ -144,7 +144,7 @@ describe('a deployment', () => {
     );
     // Of a durable function, the code of executions that are under way.
     const left = Object.keys(after).filter((id) => after[id]?.Type !== 'AWS::Lambda::Version');
-    // The desk's table can be made anew from the queues, the crosswalk's from its sources.
+    // The letter index can be made anew from the queues, the crosswalk's from its sources.
     const gone = ['ServerlessDeploymentBucket', 'Desk', 'Crosswalk'];
     expect(left.sort()).toEqual(kept.filter((id) => !gone.includes(id)).sort());
     expect(after.Ledger?.Properties.DeletionProtectionEnabled).toBe(true);

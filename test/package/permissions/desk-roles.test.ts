@@ -5,7 +5,7 @@ import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sqsMessageOf } from '../../../lib/delivery/letters/dead-letter.ts';
-import { verbOfPath, verbs } from '../../../lib/desk/console/verb-of-path.ts';
+import { commandOfPath, verbs } from '../../../lib/desk/console/verb-of-path.ts';
 import { changesKey, recordKey, type SnapshotRecord } from '../../../lib/options/snapshots/state/record.ts';
 import { type CommandName, policyIds, type Role, roleOf, roles } from '../../../lib/stage/roles.ts';
 import { readStack } from '../../../lib/stage/stack-outputs.ts';
@@ -266,7 +266,7 @@ describe('the console', () => {
     const usable = page.replace(/<fieldset[^>]* disabled>.*?<\/fieldset>/gs, '');
     const actions = [...usable.matchAll(/<form method="post"[^>]* action="([^"]+)"|formaction="([^"]+)"/g)];
     return {
-      forms: actions.flatMap(([, action, other]) => verbOfPath(action ?? other ?? '') ?? []),
+      forms: actions.flatMap(([, action, other]) => commandOfPath(action ?? other ?? '') ?? []),
       needed: [...new Set([...page.matchAll(/(?:needs|need) the role (\w+)/g)].map(([, named]) => named))],
     };
   };

@@ -25,7 +25,7 @@ import {
   resendKey,
   reportKey as runReportKey,
 } from '../../../lib/options/reconcile/record.ts';
-import { acceptedNamesPrefix, passedKey } from '../../../lib/options/snapshots/state/passed-names.ts';
+import { acceptedNamesPrefix, reassignedKey } from '../../../lib/options/snapshots/state/passed-names.ts';
 import {
   acceptedKeyOf,
   recordKey,
@@ -562,11 +562,11 @@ const unqueued: Record<string, { once(): Promise<void>; otherwise?(): Promise<vo
       const facts = { function: 'grade-push', kind: 'rejected', atMs: Date.now() - 3_600_000 };
       await writeRecord(desk, 'gone', { state: 'letter', facts });
       // It counts what people must decide.
-      await putObject(passedKey, JSON.stringify(passedNames));
+      await putObject(reassignedKey, JSON.stringify(passedNames));
       for (const prefix of [acceptedNamesPrefix, unacceptedPrefix])
         await putObject(`${prefix}none.json`, '{}');
       await invoke('dead-letter-replay');
-      await putObject(passedKey, JSON.stringify({ ...passedNames, names: [] }));
+      await putObject(reassignedKey, JSON.stringify({ ...passedNames, names: [] }));
       const request = {
         filter: { kind: ['rejected'] },
         canary: 0,
@@ -816,12 +816,12 @@ async function operate(): Promise<CallsOfVerbs> {
     await command('pause grade-push', '--reason', 'the platform moves');
     await command('resume grade-push');
     await command('crosswalk show --code BIO-101');
-    await putObject(passedKey, JSON.stringify(passedNames));
+    await putObject(reassignedKey, JSON.stringify(passedNames));
     await putObject(`${acceptedNamesPrefix}none.json`, '{}');
     await command('crosswalk moved');
     await command('crosswalk accept BIO-101 --yes');
     await command('crosswalk accept lee.learner --yes');
-    await putObject(passedKey, JSON.stringify({ ...passedNames, names: [] }));
+    await putObject(reassignedKey, JSON.stringify({ ...passedNames, names: [] }));
     await command('letters groups');
     await decide(command);
     // The platform has no code of these: they are held, which is no success.

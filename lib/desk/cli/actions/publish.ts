@@ -1,8 +1,8 @@
 import { openInput } from '../../../stage/input.ts';
 import { loadIntegrations } from '../../../stage/integrations.ts';
-import { deskOf } from '../../messages/letters/list.ts';
+import { letterIndexOf } from '../../messages/letters/list.ts';
 import { awaitOutcomes } from '../../messages/publish/outcomes.ts';
-import { type Published, publishMessages } from '../../messages/publish/publish.ts';
+import { type PublishResult, publishMessages } from '../../messages/publish/publish.ts';
 import { openMapping, type Source } from '../../messages/publish/rows.ts';
 import { problemView } from '../../views/changes.ts';
 import { durationOf, numberOf } from '../../views/format.ts';
@@ -20,7 +20,7 @@ export const publish = async (
   await using input = await openInput(file, terminal.stdin);
   if (!dryRun) await checkAudit();
   // Checked before anything is sent: a deployment may have no such table.
-  const desk = wait === undefined ? undefined : deskOf(target);
+  const letterIndex = wait === undefined ? undefined : letterIndexOf(target);
   const published = await publishMessages(target, {
     ...given,
     validOnly,
@@ -28,7 +28,7 @@ export const publish = async (
     input,
     dryRun,
     bulk,
-    receipts: desk !== undefined,
+    receipts: letterIndex !== undefined,
     integrations,
     audit,
     signal,
@@ -38,8 +38,8 @@ export const publish = async (
   print(published, () => publishedView(published, { dryRun }));
   if (dryRun) return finish(invalid === 0 && valid > 0);
   let isDone = sent > 0 && sent === valid;
-  if (desk && wait !== undefined && messages.length > 0) {
-    const { unread, ...awaited } = await awaitOutcomes(desk, messages, {
+  if (letterIndex && wait !== undefined && messages.length > 0) {
+    const { unread, ...awaited } = await awaitOutcomes(letterIndex, messages, {
       waitSeconds: wait,
       signal,
       onKnown: progress(`Waiting up to ${durationOf(wait)} for outcomes:`),
@@ -67,7 +67,7 @@ const shortened = (lines: string[], all: string): string[] =>
     ? lines
     : [...lines.slice(0, maxShown), `… and ${numberOf(lines.length - maxShown)} more: ${all}`];
 
-const publishedView = (published: Published, { dryRun }: { dryRun: boolean }): View => {
+const publishedView = (published: PublishResult, { dryRun }: { dryRun: boolean }): View => {
   const { valid, invalid, sent, messages, problems } = published;
   return [
     ...problemView(problems),

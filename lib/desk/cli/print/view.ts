@@ -1,11 +1,11 @@
 import { plain } from '../../../runtime/privacy/printable.ts';
 import { ageOf, numberOf, shareText } from '../../views/format.ts';
 import { timeText } from '../../views/trace.ts';
-import type { Block, Cell, Note, Piece, Table, Tone, View, Words } from '../../views/view.ts';
+import type { Block, Cell, Note, Piece, StyledText, Table, Tone, View } from '../../views/view.ts';
 import { tableOf, truncated, widthOf, wrapped } from './table.ts';
 import { asTyped, type Terminal } from './terminal.ts';
 
-type Shown = Pick<Terminal, 'style' | 'width' | 'command'>;
+type TextLayout = Pick<Terminal, 'style' | 'width' | 'command'>;
 
 const colours = {
   good: 'green',
@@ -20,7 +20,7 @@ const toned = (tone: Tone | undefined, text: string, { style }: Pick<Terminal, '
   tone === undefined || tone === 'plain' ? text : style(colours[tone], text);
 
 /** Renders a view as lines. Empty lines separate parts. */
-export const linesOf = (view: View, terminal: Shown): string[] => {
+export const linesOf = (view: View, terminal: TextLayout): string[] => {
   const lines: string[] = [];
   let isApart = false;
   for (const block of view) {
@@ -33,7 +33,7 @@ export const linesOf = (view: View, terminal: Shown): string[] => {
   return lines;
 };
 
-const linesOfBlock = (block: Block, terminal: Shown): string[] => {
+const linesOfBlock = (block: Block, terminal: TextLayout): string[] => {
   const { style, width } = terminal;
   if ('heading' in block)
     return wrapped(plain(block.heading), width, '  ').map((line) =>
@@ -71,7 +71,7 @@ const linesOfBlock = (block: Block, terminal: Shown): string[] => {
 };
 
 /** A command that does not fit after its sentence gets its own line, so that it can be copied. */
-const noteLines = ({ tone, text, command }: Note, terminal: Shown): string[] => {
+const noteLines = ({ tone, text, command }: Note, terminal: TextLayout): string[] => {
   const sentence = `${marks[tone]}${asTyped(plain(text), terminal)}`;
   const hint = command === undefined ? '' : plain(terminal.command(command));
   const whole = hint === '' ? sentence : `${sentence}: ${hint}`;
@@ -94,14 +94,14 @@ const marks: Record<Tone, string> = {
 };
 
 /** A single piece keeps its colour. */
-const pieceLines = (pieces: readonly Piece[], terminal: Shown): string[] => {
+const pieceLines = (pieces: readonly Piece[], terminal: TextLayout): string[] => {
   const tone = pieces.length === 1 ? toneOf(pieces[0]) : undefined;
   const lines = wrapped(pieces.map(textOf).join(''), terminal.width, '  ');
   return lines.map((line) => toned(tone, line, terminal));
 };
 
 /** In one line, however long, so that it can be copied. */
-const commandLine = ({ command, lead }: { command: string; lead?: string }, terminal: Shown): string =>
+const commandLine = ({ command, lead }: { command: string; lead?: string }, terminal: TextLayout): string =>
   terminal.style('dim', `${lead === undefined ? '' : `${lead}: `}${terminal.command(command)}`);
 
 const documentLines = (value: unknown): string[] =>
@@ -109,7 +109,10 @@ const documentLines = (value: unknown): string[] =>
     .split('\n')
     .map((line) => `  ${plain(line)}`);
 
-const factLines = (facts: readonly (readonly [label: string, value: Piece])[], terminal: Shown): string[] => {
+const factLines = (
+  facts: readonly (readonly [label: string, value: Piece])[],
+  terminal: TextLayout,
+): string[] => {
   const room = Math.max(...facts.map(([label]) => widthOf(label))) + 2;
   return facts.flatMap(([label, value]) =>
     wrapped(factText(value, terminal), terminal.width - room).map(
@@ -120,7 +123,7 @@ const factLines = (facts: readonly (readonly [label: string, value: Piece])[], t
 };
 
 /** Only what is to be done names commands: facts may be the words of others. */
-const factText = (value: Piece, terminal: Shown): string =>
+const factText = (value: Piece, terminal: TextLayout): string =>
   toneOf(value) === 'todo' ? asTyped(textOf(value), terminal) : textOf(value);
 
 const textOf = (piece: Piece): string => {
@@ -129,7 +132,7 @@ const textOf = (piece: Piece): string => {
   return plain(typeof piece === 'string' ? piece : piece.text);
 };
 
-const isList = (cell: Cell): cell is readonly Words[] => Array.isArray(cell);
+const isList = (cell: Cell): cell is readonly StyledText[] => Array.isArray(cell);
 
 const isForConsole = (cell: Cell): boolean =>
   typeof cell === 'object' && !isList(cell) && ('action' in cell || 'tick' in cell);
@@ -153,7 +156,7 @@ const cellText = (cell: Cell): string => {
 const toneOf = (cell: Cell): Tone | undefined =>
   typeof cell === 'object' && !isList(cell) && 'text' in cell ? cell.tone : undefined;
 
-const tableLines = ({ titles, rows }: Table, terminal: Shown): string[] => {
+const tableLines = ({ titles, rows }: Table, terminal: TextLayout): string[] => {
   const { style, width } = terminal;
   const columns = titles.flatMap((title, at) => {
     const cells = rows.map((row) => row.cells[at]);

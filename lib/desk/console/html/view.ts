@@ -12,15 +12,15 @@ import type {
   Piece,
   Severity,
   Step,
+  StyledText,
   Table,
   View,
-  Words,
 } from '../../views/view.ts';
 import { bar, columns } from './chart.ts';
 import { formOf, locked } from './forms.ts';
 import { type Html, html, said, withoutCommands } from './html.ts';
 
-type Showing = {
+type RenderOptions = {
   /** `page`: a standalone page without links. */
   as?: 'console' | 'read-only' | 'page';
   /** The level of its headings. */
@@ -31,7 +31,7 @@ type Showing = {
   isShort?: boolean;
 };
 
-export const shown = (view: View, showing: Showing = {}): Html => {
+export const shown = (view: View, showing: RenderOptions = {}): Html => {
   const runs: { is: 'steps' | 'actions' | 'other'; blocks: Block[] }[] = [];
   for (const block of view) {
     // Commands are for a terminal.
@@ -56,7 +56,7 @@ const isAction = (block: Block): block is Action =>
   ('action' in block && !block.isMain && (block.fields ?? []).length === 0 && block.summary === undefined);
 
 /** In one row; if one of them is the main one, it comes first. */
-const actionsOf = (blocks: readonly Block[], showing: Showing): Html => {
+const actionsOf = (blocks: readonly Block[], showing: RenderOptions): Html => {
   const all = blocks.flatMap((block): (Html | undefined)[] => {
     if ('links' in block) return linksOf(block.links, showing);
     return 'action' in block ? [formIn(block, showing)] : [];
@@ -65,7 +65,7 @@ const actionsOf = (blocks: readonly Block[], showing: Showing): Html => {
   return offered.length === 0 ? html`` : html`<div class="actions">${offered}</div>`;
 };
 
-const blockOf = (block: Block, showing: Showing): Html => {
+const blockOf = (block: Block, showing: RenderOptions): Html => {
   if ('heading' in block)
     return headingOf(html`<span class="${block.tone ?? 'plain'}">${said(block.heading)}</span>`, showing);
   if ('part' in block) return partOf(block, showing);
@@ -101,7 +101,7 @@ const severities: Record<Severity, string> = {
 };
 
 /** A card with one button. Each of its texts is cut to one line, until it is opened. */
-const stepOf = ({ step, severity, card, next }: Step, showing: Showing): Html => {
+const stepOf = ({ step, severity, card, next }: Step, showing: RenderOptions): Html => {
   const { title = sentenceOf(step), text: what, whom = '' } = card ?? {};
   const [remedy] = next.filter((each): each is Note => !!each && 'tone' in each && each.tone === 'todo');
   const actions = next.flatMap((each): Action[] => {
@@ -121,13 +121,13 @@ const stepOf = ({ step, severity, card, next }: Step, showing: Showing): Html =>
   }${remedy === undefined ? '' : html`<p class="remedy">→ ${said(sentenceOf(remedy))}</p>`}</div>${isCut ? html`<details class="more"><summary aria-label="More about: ${plain(title)}">More</summary>${inside}</details>` : ''}</li>`;
 };
 
-const isOffered = (action: Action, { as = 'console' }: Showing): boolean =>
+const isOffered = (action: Action, { as = 'console' }: RenderOptions): boolean =>
   as === 'console' ||
   (as === 'read-only' && ('links' in action ? !action.links[0]?.isChange : action.isHarmless === true));
 
 const figuresOf = (
   { figures, health, beside }: Extract<Block, { figures: readonly Figure[] }>,
-  showing: Showing,
+  showing: RenderOptions,
 ): Html =>
   html`<div class="strip"><div><dl class="figures">${figures.map(
     ({ label, value, tone = 'plain', to, note }) =>
@@ -136,7 +136,7 @@ const figuresOf = (
 
 const foldOf = (
   { fold, summary, tone = 'plain' }: Extract<Block, { fold: View }>,
-  showing: Showing,
+  showing: RenderOptions,
 ): Html => {
   if (showing.as === 'page') return shown(fold, showing);
   return html`<details class="panel" id="details"><summary><span class="${tone}">${said(summary)}</span></summary>${shown(fold, showing)}</details>`;
@@ -158,12 +158,12 @@ const timelineOf = (moments: readonly Moment[]): Html =>
     return html`<li class="${tone}">${isNewDay ? html`<span class="day">${day}</span>` : ''}<time datetime="${at}">${at.slice(11, 19)}</time><div><p class="${tone}">${said(text)}</p>${more.map((each) => html`<p class="quiet">${said(each)}</p>`)}</div></li>`;
   })}</ol>`;
 
-const headingOf = (content: Html | string, { level = 2 }: Showing): Html =>
+const headingOf = (content: Html | string, { level = 2 }: RenderOptions): Html =>
   level === 2 ? html`<h2>${content}</h2>` : html`<h3>${content}</h3>`;
 
 type Part = Extract<Block, { part: View }>;
 
-const partOf = ({ title, isFirst = false, part }: Part, showing: Showing): Html => {
+const partOf = ({ title, isFirst = false, part }: Part, showing: RenderOptions): Html => {
   if (title === undefined) return shown(part, showing);
   const inside = shown(part, { ...showing, level: 3 });
   return html`<section${isFirst ? html` class="first" tabindex="-1"` : ''}>${headingOf(title, showing)}${inside}</section>`;
@@ -175,12 +175,12 @@ const marks = { good: '✓', bad: '✗', unknown: '?', warn: '!', todo: '→', p
 const sentenceOf = ({ text, command }: Note): string =>
   command === undefined ? withoutCommands(text) : `${withoutCommands(text)}.`;
 
-const noteOf = (note: Note, showing: Showing): Html => {
+const noteOf = (note: Note, showing: RenderOptions): Html => {
   const sentence = pieceOf({ text: sentenceOf(note), ...(note.to && { to: note.to }) }, showing);
   return html`<p class="note ${note.tone}"><span aria-hidden="true">${marks[note.tone]}</span> ${sentence}</p>`;
 };
 
-const linksOf = (links: readonly Link[], { as, lacks, isShort }: Showing): Html[] => {
+const linksOf = (links: readonly Link[], { as, lacks, isShort }: RenderOptions): Html[] => {
   if (as === 'page') return [];
   const offered = links.filter(({ isChange }) => !isChange || as !== 'read-only');
   return offered.map((link) =>
@@ -253,14 +253,14 @@ const jsonLines = (value: unknown): DocumentLine[] => {
 };
 
 /** Undefined: it is not shown. */
-const formIn = (form: Form, { as = 'console', lacks, isShort }: Showing): Html | undefined => {
+const formIn = (form: Form, { as = 'console', lacks, isShort }: RenderOptions): Html | undefined => {
   const isSearch = form.isSearch ?? false;
   if (as !== 'console' && !(as === 'read-only' && (form.isHarmless || isSearch))) return undefined;
   const lacking = isSearch ? undefined : lacks?.(form.action);
   return lacking === undefined ? formOf(form, isShort) : locked(lacking, formOf(form, isShort));
 };
 
-const pieceOf = (piece: Piece, { as }: Showing): Html | string => {
+const pieceOf = (piece: Piece, { as }: RenderOptions): Html | string => {
   if (piece === undefined) return '–';
   if (typeof piece === 'number') return piece === 0 ? '–' : numberOf(piece);
   if (typeof piece === 'string') return said(withoutCommands(piece));
@@ -272,14 +272,14 @@ const pieceOf = (piece: Piece, { as }: Showing): Html | string => {
   return tone === undefined ? led : html`<span class="${badge ? 'badge ' : ''}${tone}">${led}</span>`;
 };
 
-const isList = (cell: Cell): cell is readonly Words[] => Array.isArray(cell);
+const isList = (cell: Cell): cell is readonly StyledText[] => Array.isArray(cell);
 const isTick = (cell: Cell): boolean => typeof cell === 'object' && 'tick' in cell;
 const isNothing = (cell: Cell): boolean =>
   !cell || cell === '–' || (typeof cell === 'object' && 'sinceMs' in cell && cell.sinceMs === undefined);
 const isNumber = (cell: Cell): boolean =>
   typeof cell === 'number' || (typeof cell === 'object' && ('sinceMs' in cell || 'count' in cell));
 
-const cellOf = (cell: Cell, showing: Showing): Html | string => {
+const cellOf = (cell: Cell, showing: RenderOptions): Html | string => {
   if (typeof cell !== 'object') return pieceOf(cell, showing);
   if (isList(cell)) return html`${cell.map((each) => html`${pieceOf(each, showing)} `)}`;
   if ('sinceMs' in cell) return cell.sinceMs === undefined ? '–' : ageOf(cell.sinceMs);
@@ -291,7 +291,8 @@ const cellOf = (cell: Cell, showing: Showing): Html | string => {
 
 const tickAll = html`<input type="checkbox" data-all aria-label="Tick all letters of this page" hidden>`;
 
-const labelOf = (title: string | Words = ''): string => plain(typeof title === 'string' ? title : title.text);
+const labelOf = (title: string | StyledText = ''): string =>
+  plain(typeof title === 'string' ? title : title.text);
 
 const classOf = (...names: (string | false | undefined)[]): Html | string => {
   const given = names.filter(Boolean).join(' ');
@@ -299,7 +300,7 @@ const classOf = (...names: (string | false | undefined)[]): Html | string => {
 };
 
 /** Scrolls by itself on a narrow screen, also by keyboard. */
-const tableOf = (given: Table, showing: Showing): Html => {
+const tableOf = (given: Table, showing: RenderOptions): Html => {
   const { caption, titles, rows, hasBars, minor = [] } = given;
   if (rows.some(({ under }) => under !== undefined))
     return html`<div class="entries">${rows.map((row) => entryOf(row, { given, showing }))}</div>`;
@@ -327,7 +328,7 @@ const inHeading = 3;
 
 const entryOf = (
   { cells, id, under = [] }: Table['rows'][number],
-  { given: { titles }, showing }: { given: Table; showing: Showing },
+  { given: { titles }, showing }: { given: Table; showing: RenderOptions },
 ): Html => {
   const heading = cells.slice(0, inHeading).map((cell) => html`${cellOf(cell, showing)} `);
   const others = cells

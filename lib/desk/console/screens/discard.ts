@@ -1,11 +1,11 @@
 import { UsageError } from '../../../stage/command-errors.ts';
 import { discard } from '../../verbs/discard.ts';
 import type { Field } from '../../views/view.ts';
-import { addChosen, addVerb, type Desk, filterFrom, reasonIn, runOn, shownIn } from '../desk.ts';
+import { addAction, addChosen, type ConsoleServices, filterFrom, reasonIn, runOn, shownIn } from '../desk.ts';
 import type { Run } from '../runs.ts';
 
-export const addDiscard = (desk: Desk): void => {
-  addChosen(desk, {
+export const addDiscard = (services: ConsoleServices): void => {
+  addChosen(services, {
     path: '/discard',
     title: 'Discard',
     empty: 'There is nothing to discard.',
@@ -17,15 +17,15 @@ export const addDiscard = (desk: Desk): void => {
       return { fields, buttons: [{ text: `Discard ${letters}`, isDestructive: true }] };
     },
   });
-  addVerb(desk, '/discard', (form) => beginDiscard(desk, form, shownIn(form)));
+  addAction(services, '/discard', (form) => beginDiscard(services, form, shownIn(form)));
 };
 
 /** `agreed`: how many letters the operator has seen, and chosen to discard. */
-export const beginDiscard = (desk: Desk, form: URLSearchParams, agreed?: number): Run => {
+export const beginDiscard = (services: ConsoleServices, form: URLSearchParams, agreed?: number): Run => {
   const { filter, given } = filterFrom(form);
   const reason = reasonIn(form);
   if (Object.keys(filter).length === 0 && form.get('all') !== 'yes')
     throw new UsageError('Which letters? Choose some, or set a filter.');
   const options = { filter, reason, dryRun: false, agreed };
-  return desk.runs.begin('Discard', (at) => discard(at, options), runOn('/discard', given));
+  return services.runs.begin('Discard', (at) => discard(at, options), runOn('/discard', given));
 };

@@ -4,22 +4,22 @@ import { needsDecision } from '../../../message/failure-kinds.ts';
 import { problemOf } from '../../../message/json.ts';
 import { maskedBody } from '../../../runtime/privacy/shown-message.ts';
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
-import { type Change, changed } from '../../messages/edit/change.ts';
+import { changed, type MessageEdit } from '../../messages/edit/change.ts';
 import { problemsIn } from '../../messages/edit/problems.ts';
 import { showLetter, showLetters } from '../../messages/letters/show.ts';
 import { runDefaults } from '../../messages/replay/run-defaults.ts';
-import type { Answer, Operator } from '../../verbs/operator.ts';
+import type { Answer, OperatorContext } from '../../verbs/operator.ts';
 import { edit } from '../../verbs/send.ts';
 import { countOf } from '../../views/format.ts';
-import { becameOf, groupTable, matchText } from '../../views/letters.ts';
+import { endedLetterLinks, groupTable, matchText } from '../../views/letters.ts';
 import { type FieldOfMessage, href, text, type View } from '../../views/view.ts';
 import {
+  addAction,
   addScreen,
-  addVerb,
-  type Chosen,
+  type ChosenLetters,
+  type ConsoleServices,
   type Context,
   chosenFrom,
-  type Desk,
   formOf,
   htmlOf,
   lackingAt,
@@ -32,46 +32,54 @@ import { checkbox, fieldOf, hiddenFields, reasonField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
 import { lookedText } from './replay.ts';
 
-export const addEdit = (desk: Desk): void => {
-  addScreen(desk, ['/edit', 'Edit'], (query) => editScreen(desk, query));
-  addScreen(desk, ['/edit/held', 'Edit'], (query, context) => heldPart(desk, query, context));
-  desk.app.post('/edit/values', (context) => revealValues(desk, context));
-  addVerb(desk, '/edit', (form) => beginEdit(desk, form));
+export const addEdit = (services: ConsoleServices): void => {
+  addScreen(services, ['/edit', 'Edit'], (query) => editScreen(services, query));
+  addScreen(services, ['/edit/held', 'Edit'], (query, context) => heldPart(services, query, context));
+  services.app.post('/edit/values', (context) => revealValues(services, context));
+  addAction(services, '/edit', (form) => beginEdit(services, form));
 };
 
-const editScreen = async (desk: Desk, query: URLSearchParams): Promise<Html> => {
-  const chosen = await chosenFrom(desk, query);
-  const isLacking = lackingAt(desk, '/edit') !== undefined;
-  if (isLacking) return screenOf(desk, chosen, formFor(desk, chosen));
+const editScreen = async (services: ConsoleServices, query: URLSearchParams): Promise<Html> => {
+  const chosen = await chosenFrom(services, query);
+  const isLacking = lackingAt(services, '/edit') !== undefined;
+  if (isLacking) return screenOf(services, chosen, formFor(services, chosen));
   const to = href('/edit/held', chosen.given);
-  return screenOf(desk, chosen, [{ later: 'Read from the queue, and show what the fields hold', to }]);
+  return screenOf(services, chosen, [{ later: 'Read from the queue, and show what the fields hold', to }]);
 };
 
 /** The form with what the fields hold, which is read from the queue. */
-const heldPart = async (desk: Desk, query: URLSearchParams, context: Context): Promise<Html> => {
-  const chosen = await chosenFrom(desk, query);
+const heldPart = async (
+  services: ConsoleServices,
+  query: URLSearchParams,
+  context: Context,
+): Promise<Html> => {
+  const chosen = await chosenFrom(services, query);
   const { signal } = context.req.raw;
   const form =
-    chosen.count === 1 ? await oneForm(desk, chosen, signal) : await manyForm(desk, chosen, signal);
-  return html`<div id="part">${desk.readOnly ? '' : form}</div>`;
+    chosen.count === 1 ? await oneForm(services, chosen, signal) : await manyForm(services, chosen, signal);
+  return html`<div id="part">${services.readOnly ? '' : form}</div>`;
 };
 
-const revealValues = async (desk: Desk, context: Context) => {
-  const { target, audit } = desk;
+const revealValues = async (services: ConsoleServices, context: Context) => {
+  const { target, audit } = services;
   const form = await formOf(context);
   const reason = reasonIn(form);
-  const chosen = await chosenFrom(desk, form);
+  const chosen = await chosenFrom(services, form);
   const letter = { id: onlyOf(chosen), reveal: true, reason, audit, signal: context.req.raw.signal };
   const { message } = await showLetter(target, letter);
-  const content = screenOf(desk, chosen, formFor(desk, chosen, { messages: [message], revealed: reason }));
-  return render(desk, context, { title: 'Edit', content });
+  const content = screenOf(
+    services,
+    chosen,
+    formFor(services, chosen, { messages: [message], revealed: reason }),
+  );
+  return render(services, context, { title: 'Edit', content });
 };
 
-const beginEdit = async (desk: Desk, form: URLSearchParams) => {
-  const { filter, given, count, letters } = await chosenFrom(desk, form);
+const beginEdit = async (services: ConsoleServices, form: URLSearchParams) => {
+  const { filter, given, count, letters } = await chosenFrom(services, form);
   const reason = reasonIn(form);
   if (Object.keys(filter).length === 0) throw new UsageError('Which letters? Choose some, or set a filter.');
-  const columns = columnsFor(desk, form.get('function') ?? '');
+  const columns = columnsFor(services, form.get('function') ?? '');
   const isOnly = count === 1;
   const answered: Answer = Object.fromEntries(form);
   if (!isOnly && changesIn(answered, columns).length === 0) throw new UsageError(nothingChanged);
@@ -83,7 +91,7 @@ const beginEdit = async (desk: Desk, form: URLSearchParams) => {
     isOpened: false,
     includeUncertain: form.get('includeUncertain') === 'yes',
   };
-  return desk.runs.begin(
+  return services.runs.begin(
     'Edit',
     (at) => {
       const correction = new Correction(at, { columns, answered, isOnly, first: letters[0]?.message });
@@ -97,12 +105,12 @@ type CorrectionOptions = { columns: Columns; answered: Answer; isOnly: boolean; 
 
 /** Makes the changes that a form names. Of a single letter, it asks for other values until its function would accept it. */
 class Correction {
-  readonly #at: Operator;
+  readonly #at: OperatorContext;
   readonly #options: CorrectionOptions;
   #answered: Answer;
   #original = '';
 
-  constructor(at: Operator, options: CorrectionOptions) {
+  constructor(at: OperatorContext, options: CorrectionOptions) {
     this.#at = at;
     this.#options = options;
     this.#answered = options.answered;
@@ -146,13 +154,13 @@ class Correction {
   }
 }
 
-const columnsFor = ({ integrations }: Desk, name: string): Columns => {
+const columnsFor = ({ integrations }: ConsoleServices, name: string): Columns => {
   const integration = integrations.get(name);
   // Fields whose names come from the platform cannot be listed.
   return new Map(integration && [...columnsOf(integration)].filter(([path]) => !path.endsWith('.*')));
 };
 
-const screenOf = (desk: Desk, chosen: Chosen, form: Html | View): Html => {
+const screenOf = (services: ConsoleServices, chosen: ChosenLetters, form: Html | View): Html => {
   const { groups, count, filter } = chosen;
   const isOfOne = new Set(groups.map((group) => group.function)).size < 2;
   const view: View = [
@@ -160,21 +168,21 @@ const screenOf = (desk: Desk, chosen: Chosen, form: Html | View): Html => {
     // Of one letter, the form shows it at its field.
     (count !== 1 || problemsIn(groups.map(({ error }) => error)).length === 0) &&
       groupTable('Letters by cause', groups, 'There is nothing to edit.'),
-    ...(count === 0 ? becameOf(filter) : []),
+    ...(count === 0 ? endedLetterLinks(filter) : []),
   ];
-  return html`${htmlOf(desk, view)}${
-    count === 0 || desk.readOnly
+  return html`${htmlOf(services, view)}${
+    count === 0 || services.readOnly
       ? ''
-      : isOfOne && columnsFor(desk, groups[0]?.function ?? '').size > 0
-        ? offered(desk, '/edit', htmlOf(desk, form))
+      : isOfOne && columnsFor(services, groups[0]?.function ?? '').size > 0
+        ? offered(services, '/edit', htmlOf(services, form))
         : html`<p class="warn">Only letters of one function of this deployment can be edited together: <a href="/letters">choose them</a>.</p>`
   }`;
 };
 
 /** `messages`: for the values that their fields hold; `revealed`: why they are shown. */
 const formFor = (
-  desk: Desk,
-  { groups, count, given }: Pick<Chosen, 'groups' | 'count' | 'given'>,
+  services: ConsoleServices,
+  { groups, count, given }: Pick<ChosenLetters, 'groups' | 'count' | 'given'>,
   { messages = [], revealed }: { messages?: readonly unknown[]; revealed?: string } = {},
 ): Html => {
   const name = groups[0]?.function ?? '';
@@ -183,27 +191,35 @@ const formFor = (
   const isPart = messages.length > 0 && messages.length < count;
   return html`<form method="post" action="/edit" class="fields" tabindex="-1" autofocus aria-label="Edit">${hiddenFields({ ...given, function: name })}
 <p>A field that you leave empty stays as it is. Before anything is sent, you see the changes.${isPart ? ` The values are those of ${countOf(messages.length, 'letter')}.` : ''}</p>
-<fieldset><legend>Fields of ${name}</legend>${fieldsOf(columnsFor(desk, name), state).map(fieldOf)}</fieldset>
+<fieldset><legend>Fields of ${name}</legend>${fieldsOf(columnsFor(services, name), state).map(fieldOf)}</fieldset>
 ${reasonField(true, revealed)}${groups.some(({ kind }) => needsDecision(kind)) ? checkbox('includeUncertain', lookedText) : ''}<button class="main">Show the difference in ${countOf(count, 'letter')}</button>${hides ? html` <button formaction="/edit/values">Reveal the values</button>` : ''}</form>`;
 };
 
-const oneForm = async (desk: Desk, chosen: Chosen, signal: AbortSignal): Promise<Html> => {
-  const letter = { id: onlyOf(chosen), reveal: false, audit: desk.audit, signal };
-  const { message } = await showLetter(desk.target, letter);
+const oneForm = async (
+  services: ConsoleServices,
+  chosen: ChosenLetters,
+  signal: AbortSignal,
+): Promise<Html> => {
+  const letter = { id: onlyOf(chosen), reveal: false, audit: services.audit, signal };
+  const { message } = await showLetter(services.target, letter);
   // Of what is not JSON, there is a sentence alone.
   return typeof message === 'string'
-    ? htmlOf(desk, [text(message), text(inTerminal(letter.id))])
-    : formFor(desk, chosen, { messages: [message] });
+    ? htmlOf(services, [text(message), text(inTerminal(letter.id))])
+    : formFor(services, chosen, { messages: [message] });
 };
 
-const manyForm = async (desk: Desk, chosen: Chosen, signal: AbortSignal): Promise<Html> => {
+const manyForm = async (
+  services: ConsoleServices,
+  chosen: ChosenLetters,
+  signal: AbortSignal,
+): Promise<Html> => {
   const ids = chosen.letters.slice(0, maxHeld).map(({ message }) => message);
-  const shown = await showLetters(desk.target, { ids, atMost: maxSearched, signal });
+  const shown = await showLetters(services.target, { ids, atMost: maxSearched, signal });
   const messages = shown.flatMap(({ message }) => (typeof message === 'string' ? [] : [message]));
-  return formFor(desk, chosen, { messages });
+  return formFor(services, chosen, { messages });
 };
 
-const onlyOf = ({ letters }: Chosen): string => {
+const onlyOf = ({ letters }: ChosenLetters): string => {
   const [{ message = '' } = {}, ...others] = letters;
   if (message === '' || others.length > 0) throw new UsageError('Choose one letter.');
   return message;
@@ -264,8 +280,8 @@ const valuesOf = (message: unknown): ((path: string) => string) => {
 };
 
 /** The field's type decides how a value is read: `7` is a number for points, and a text for a comment. */
-const changesIn = (given: Answer, fields: Columns): Change[] =>
-  [...fields].flatMap(([field, { types }]): Change[] => {
+const changesIn = (given: Answer, fields: Columns): MessageEdit[] =>
+  [...fields].flatMap(([field, { types }]): MessageEdit[] => {
     const path = ['data', ...field.split('.')];
     const text = given[`set:${field}`] ?? '';
     if (given[`unset:${field}`] === 'yes') return [{ path }];

@@ -1,4 +1,4 @@
-import type { DeskRecord, LetterRecord } from '../../../delivery/letters/record.ts';
+import type { IndexRecord, LetterRecord } from '../../../delivery/letters/record.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { type Filter, filterSchema } from '../../messages/letters/filter.ts';
 import { factsOf } from '../../messages/letters/list.ts';
@@ -6,26 +6,26 @@ import { countOf, numberOf } from '../../views/format.ts';
 import { causeText, letterColumns, origin } from '../../views/letters.ts';
 import { recordColumns } from '../../views/trace.ts';
 import { href, type Link, section, table, text, type View } from '../../views/view.ts';
-import { addScreen, type Desk, formOf, render } from '../desk.ts';
+import { addScreen, type ConsoleServices, formOf, render } from '../desk.ts';
 import { keysList } from '../page.ts';
 
 const maxShown = 50;
 
 /** One box for everything: what it holds decides what is looked for. */
-export const addFind = (desk: Desk): void => {
-  addScreen(desk, ['/keys', 'Keys'], () => keysList(desk.keys.areOn()));
-  desk.app.post('/keys', async (context) => {
-    await desk.keys.turn((await formOf(context)).get('turn') === 'off' ? 'off' : 'on');
+export const addFind = (services: ConsoleServices): void => {
+  addScreen(services, ['/keys', 'Keys'], () => keysList(services.keys.areOn()));
+  services.app.post('/keys', async (context) => {
+    await services.keys.turn((await formOf(context)).get('turn') === 'off' ? 'off' : 'on');
     return context.redirect('/keys', 303);
   });
 
   // Privacy: what is searched for may be a name, so it does not go into the address.
-  desk.app.post('/find', async (context) => {
+  services.app.post('/find', async (context) => {
     const sought = (await formOf(context)).get('text')?.trim() ?? '';
     if (sought === '') throw new UsageError('What are you looking for?');
     const [{ value: found }, { value: waiting }] = await Promise.all([
-      desk.lists.letters.get(),
-      desk.lists.waiting.get(),
+      services.lists.letters.get(),
+      services.lists.waiting.get(),
     ]);
     const letters = found.all.filter(isSought(sought));
     const waits = waiting.filter(isSought(sought));
@@ -62,7 +62,7 @@ export const addFind = (desk: Desk): void => {
       waits.length > 0 &&
         section('Waiting messages', table('Waiting messages', waits.slice(0, maxShown), recordColumns)),
     ];
-    return render(desk, context, { title: 'Search', content });
+    return render(services, context, { title: 'Search', content });
   });
 };
 
@@ -70,7 +70,7 @@ const holds = (texts: readonly (string | undefined)[], sought: string): boolean 
   texts.some((each) => each?.toLowerCase().includes(sought.toLowerCase()));
 
 /** An id as a whole or its beginning, whom or what it is about, a name of the SIS, or a word of its error. */
-const isSought = (sought: string): ((record: DeskRecord | LetterRecord) => boolean) => {
+const isSought = (sought: string): ((record: IndexRecord | LetterRecord) => boolean) => {
   const isNumber = /^\d+$/.test(sought);
   return ({ message, eventId, user, orgUnit, thing, named, error, words, required, operation }) =>
     (sought.length >= 4 && message.startsWith(sought)) ||
@@ -84,7 +84,7 @@ const isSought = (sought: string): ((record: DeskRecord | LetterRecord) => boole
 /** What else shows what is known of it. What names a person by the SIS stays out of addresses. */
 const linksFor = (
   sought: string,
-  { letters, waits }: Record<'letters' | 'waits', readonly DeskRecord[]>,
+  { letters, waits }: Record<'letters' | 'waits', readonly IndexRecord[]>,
 ): Link[] => {
   const all = [...letters, ...waits];
   const filtered = (name: keyof Filter, text: string): Link[] =>

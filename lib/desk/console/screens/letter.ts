@@ -1,5 +1,5 @@
 import { historyIn } from '../../../delivery/letters/history.ts';
-import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import type { IndexRecord } from '../../../delivery/letters/record.ts';
 import { eventIn } from '../../../message/envelope.ts';
 import { compareWithOriginal } from '../../messages/edit/original.ts';
 import { fieldsNamed, problemsIn } from '../../messages/edit/problems.ts';
@@ -14,8 +14,8 @@ import { comparisonView } from '../../views/verify.ts';
 import { badge, href, section, text, type View } from '../../views/view.ts';
 import {
   addScreen,
+  type ConsoleServices,
   type Context,
-  type Desk,
   formOf,
   htmlOf,
   lackingFor,
@@ -27,20 +27,20 @@ import { type Html, html } from '../html/html.ts';
 
 const asked = (context: Context) => ({ id: context.req.param('id') ?? '', signal: context.req.raw.signal });
 
-export const addLetter = (desk: Desk): void => {
-  const { app, target, audit, integrations } = desk;
+export const addLetter = (services: ConsoleServices): void => {
+  const { app, target, audit, integrations } = services;
   /** `message`: below what happened. */
   const storyOf = async (
-    { id, record }: { id: string; record: DeskRecord },
+    { id, record }: { id: string; record: IndexRecord },
     { message, signal }: { message: View; signal: AbortSignal },
   ): Promise<Html> => {
     const trace = await traceOf(target, id, { functions: [...integrations.keys()], signal, log: false });
-    return html`<div class="beside story">${htmlOf(desk, [section('What failed', ...failureView(id, record))])}
-${htmlOf(desk, [section('What happened', ...timelineView(trace))])}</div>
-<div id="message">${htmlOf(desk, message)}</div>`;
+    return html`<div class="beside story">${htmlOf(services, [section('What failed', ...failureView(id, record))])}
+${htmlOf(services, [section('What happened', ...timelineView(trace))])}</div>
+<div id="message">${htmlOf(services, message)}</div>`;
   };
 
-  addScreen(desk, ['/letters/:id', 'Letter'], async (_, context) => {
+  addScreen(services, ['/letters/:id', 'Letter'], async (_, context) => {
     const { signal, ...given } = asked(context);
     const options = { functions: [...integrations.keys()], signal };
     const found = await letterOrTrace(target, given.id, options).catch((error: unknown) => {
@@ -50,23 +50,23 @@ ${htmlOf(desk, [section('What happened', ...timelineView(trace))])}</div>
     if (found === undefined) return unknownLetterView(given.id);
     if ('trace' in found) return noLetterView(found.trace);
     const { id, record } = found.letter;
-    const content = await storyOf({ id, record }, { message: laterView(desk, id, record), signal });
+    const content = await storyOf({ id, record }, { message: laterView(services, id, record), signal });
     return { heading: headingOf(record), content };
   });
 
-  addScreen(desk, ['/letters/:id/message', 'Message'], async (_, context) => {
+  addScreen(services, ['/letters/:id/message', 'Message'], async (_, context) => {
     const details = await showLetter(target, { ...asked(context), reveal: false, audit });
-    return partOf(desk, messageView(details));
+    return partOf(services, messageView(details));
   });
-  addScreen(desk, ['/letters/:id/original', 'Original'], async (_, context) => {
+  addScreen(services, ['/letters/:id/original', 'Original'], async (_, context) => {
     const compared = await compareWithOriginal(target, asked(context));
-    if ('missing' in compared) return partOf(desk, [text(compared.missing)]);
+    if ('missing' in compared) return partOf(services, [text(compared.missing)]);
     const { before, after } = compared;
     const fields = compared.difference.map(({ field }) => field).join(', ');
     const side = (label: string, document: unknown) =>
-      html`<div><h2>${label}</h2>${htmlOf(desk, [{ document, label }])}</div>`;
+      html`<div><h2>${label}</h2>${htmlOf(services, [{ document, label }])}</div>`;
     const differ = text(fields === '' ? 'They do not differ.' : `They differ in ${fields}.`);
-    return html`<div id="part" class="beside">${side('Before', before)}${side('After', after)}<div class="wide">${htmlOf(desk, [differ])}</div></div>`;
+    return html`<div id="part" class="beside">${side('Before', before)}${side('After', after)}<div class="wide">${htmlOf(services, [differ])}</div></div>`;
   });
 
   app.post('/letters/:id/reveal', async (context) => {
@@ -81,7 +81,7 @@ ${htmlOf(desk, [section('What happened', ...timelineView(trace))])}</div>
       { fold: letterFacts(details), summary: 'All that the letter says' },
     ];
     const content = await storyOf({ id: details.id, record }, { message, signal });
-    return render(desk, context, {
+    return render(services, context, {
       title: 'Letter, revealed',
       heading: `${headingOf(record)}, revealed`,
       content,
@@ -99,10 +99,10 @@ const messageView = (details: LetterDetails): View => {
 };
 
 /** What it was to do, for whom. */
-const headingOf = (record: DeskRecord): string =>
+const headingOf = (record: IndexRecord): string =>
   [record.function || 'A letter of no function', namedSubjectOf(record)].filter(Boolean).join(' for ');
 
-const failureView = (id: string, record: DeskRecord): View => {
+const failureView = (id: string, record: IndexRecord): View => {
   const { kind, error, words, remedy = '', operation, status, required } = record;
   const call = [operation, status === undefined ? '' : ` → ${status}`, required && `, requires ${required}`];
   return [
@@ -121,8 +121,8 @@ const failureView = (id: string, record: DeskRecord): View => {
   ];
 };
 
-const laterView = (desk: Desk, id: string, { history }: DeskRecord): View => {
-  const lacking = lackingFor(desk, 'letters show');
+const laterView = (services: ConsoleServices, id: string, { history }: IndexRecord): View => {
+  const lacking = lackingFor(services, 'letters show');
   if (lacking !== undefined)
     return [
       section('Message', {

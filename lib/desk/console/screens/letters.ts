@@ -2,19 +2,19 @@ import type { LetterRecord } from '../../../delivery/letters/record.ts';
 import { letterKinds } from '../../../message/failure-kinds.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import type { Filter } from '../../messages/letters/filter.ts';
-import { type Found, factsOf, queuedLetters } from '../../messages/letters/list.ts';
+import { factsOf, type LetterSearch, queuedLetters } from '../../messages/letters/list.ts';
 import { reindexLetters } from '../../messages/letters/reindex.ts';
 import { reindexedView } from '../../views/changes.ts';
 import { countOf, numberOf } from '../../views/format.ts';
 import { groupsView, letterColumns, subjectOf } from '../../views/letters.ts';
 import { type Block, href, table, type View } from '../../views/view.ts';
 import {
+  addAction,
   addScreen,
-  addVerb,
   asOf,
+  type ConsoleServices,
   type Context,
   clock,
-  type Desk,
   type FilterTexts,
   filterFrom,
   formOf,
@@ -33,36 +33,36 @@ const maxAddress = 8_000;
 const maxAwaited = 20_000;
 
 /** About how many letters there are, if they are too many to be read at once, and not read yet. */
-const unreadLetters = async ({ lists, target }: Desk): Promise<number | undefined> => {
+const unreadLetters = async ({ lists, target }: ConsoleServices): Promise<number | undefined> => {
   const queued = lists.letters.isThere() ? 0 : await queuedLetters(target);
   return queued > maxAwaited ? queued : undefined;
 };
 
-export const addLetters = (desk: Desk): void => {
-  const { app } = desk;
-  addScreen(desk, ['/causes', 'Causes'], () => causesScreen(desk));
-  addScreen(desk, ['/letters', 'Letters'], (query) => lettersScreen(desk, query));
-  addVerb(desk, '/reindex', () => beginReindex(desk));
-  app.post('/filters', (context) => keepFilter(desk, context));
-  app.post('/filters/forget', (context) => forgetFilter(desk, context));
-  app.post('/letters/search', (context) => search(desk, context));
+export const addLetters = (services: ConsoleServices): void => {
+  const { app } = services;
+  addScreen(services, ['/causes', 'Causes'], () => causesScreen(services));
+  addScreen(services, ['/letters', 'Letters'], (query) => lettersScreen(services, query));
+  addAction(services, '/reindex', () => beginReindex(services));
+  app.post('/filters', (context) => keepFilter(services, context));
+  app.post('/filters/forget', (context) => forgetFilter(services, context));
+  app.post('/letters/search', (context) => search(services, context));
 };
 
-const causesScreen = async (desk: Desk): Promise<View> => {
-  const { value, atMs } = await desk.lists.letters.get();
+const causesScreen = async (services: ConsoleServices): Promise<View> => {
+  const { value, atMs } = await services.lists.letters.get();
   const { groupsOf, all, queued } = value;
   const found = { groups: groupsOf(all).groups, queued, matching: all.length, listed: all.length };
-  return [...groupsView(found, desk.name), asOf(atMs)];
+  return [...groupsView(found, services.name), asOf(atMs)];
 };
 
-const lettersScreen = async (desk: Desk, query: URLSearchParams): Promise<Html | View> => {
+const lettersScreen = async (services: ConsoleServices, query: URLSearchParams): Promise<Html | View> => {
   const { filter, given } = filterFrom(query);
-  const unread = query.has('whole') ? undefined : await unreadLetters(desk);
+  const unread = query.has('whole') ? undefined : await unreadLetters(services);
   if (unread !== undefined) {
     const whole = new URLSearchParams([...query, ['whole', 'yes']]);
     return [{ later: `About ${numberOf(unread)} letters are being read`, to: `/letters?${whole}` }];
   }
-  const { value, atMs } = await desk.lists.letters.get();
+  const { value, atMs } = await services.lists.letters.get();
   const sort = query.get('sort') ?? 'oldest';
   const found = sorted(value, filter, sort);
   const { shown, place, turns } = pageOf(found, query.get('page'));
@@ -76,12 +76,12 @@ const lettersScreen = async (desk: Desk, query: URLSearchParams): Promise<Html |
       html`<button formaction="/letters" formnovalidate name="page" value="${to}">${text}</button> `,
   );
   const letters = letterTable(shown, ticked, { given, sort });
-  return html`<div id="part">${await keptFilters(desk, given)}${filterForm(given, desk)}
+  return html`<div id="part">${await keptFilters(services, given)}${filterForm(given, services)}
 ${query.has('unheld') ? html`<p class="warn">No letter’s error contains that text, so the letters are not filtered by it.</p>` : ''}
 <p role="status">${numberOf(found.length)} of ${countOf(value.all.length, 'letter')}, as of ${clock(atMs)}.</p>
 <form method="get" class="letters" data-selection>${hiddenFields({ ...given, sort, selected: elsewhere })}
-${desk.readOnly || found.length === 0 ? '' : offered(desk, '/replay', actions(found.length, elsewhere.length))}
-${htmlOf(desk, [letters])}${place === '' ? '' : html`<nav class="pager" aria-label="Pages"><span>${place}</span> ${buttons}</nav>`}</form></div>`;
+${services.readOnly || found.length === 0 ? '' : offered(services, '/replay', actions(found.length, elsewhere.length))}
+${htmlOf(services, [letters])}${place === '' ? '' : html`<nav class="pager" aria-label="Pages"><span>${place}</span> ${buttons}</nav>`}</form></div>`;
 };
 
 const letterTable = (
@@ -108,33 +108,33 @@ const letterTable = (
   );
 };
 
-const beginReindex = ({ runs, target }: Desk) =>
+const beginReindex = ({ runs, target }: ConsoleServices) =>
   runs.begin('Correct the lists', async (at) => {
     const options = { signal: at.signal, onProgress: at.progress('Reading letters') };
     at.show('Result', reindexedView(await reindexLetters(target, options)));
   });
 
-const keepFilter = async (desk: Desk, context: Context) => {
+const keepFilter = async (services: ConsoleServices, context: Context) => {
   const form = await formOf(context);
   const name = form.get('name')?.trim() ?? '';
   const { given } = filterFrom(form);
   if (name === '') throw new UsageError('Under which name? Enter one.');
   if (Object.keys(given).length === 0) throw new UsageError('Set a filter first.');
   const address = href('/letters', given);
-  await desk.filters.keep(name, address);
+  await services.filters.keep(name, address);
   return context.redirect(address, 303);
 };
 
-const forgetFilter = async (desk: Desk, context: Context) => {
-  await desk.filters.drop((await formOf(context)).get('name') ?? '');
+const forgetFilter = async (services: ConsoleServices, context: Context) => {
+  await services.filters.drop((await formOf(context)).get('name') ?? '');
   return context.redirect('/letters', 303);
 };
 
 /** Privacy: a search text may be a name. Only conditions that the lists contain, which name no person, go into the address. */
-const search = async (desk: Desk, context: Context) => {
+const search = async (services: ConsoleServices, context: Context) => {
   const { filter, given } = filterFrom(await formOf(context));
   const { error, ...others } = given;
-  const { value } = await desk.lists.letters.get();
+  const { value } = await services.lists.letters.get();
   const isHeld = filter.error === undefined || value.matching({ error: filter.error }).length > 0;
   const to = isHeld ? given : { ...others, unheld: 'yes' };
   const address = href('/letters', to);
@@ -150,7 +150,7 @@ const by: Record<string, (letter: LetterRecord) => string | number> = {
   replays: ({ replays }) => -replays,
 };
 
-const sorted = (letters: Found, filter: Filter, sort: string): LetterRecord[] => {
+const sorted = (letters: LetterSearch, filter: Filter, sort: string): LetterRecord[] => {
   const found = letters.matching(filter);
   const keyOf = Object.hasOwn(by, sort) ? by[sort] : undefined;
   if (keyOf === undefined) return found;
@@ -169,7 +169,7 @@ ${act('Replay', '/replay')}${act('Edit', '/edit')}${act('Export', '/export')}${a
 };
 
 /** Those that were kept, and a form to keep the one that is set. */
-const keptFilters = async ({ filters }: Desk, given: FilterTexts): Promise<Html> => {
+const keptFilters = async ({ filters }: ConsoleServices, given: FilterTexts): Promise<Html> => {
   const [here, all] = [href('/letters', given), await filters.all()];
   const isSet = Object.keys(given).length > 0 && !all.some(([, address]) => address === here);
   if (all.length === 0 && !isSet) return html``;
@@ -180,7 +180,7 @@ const keptFilters = async ({ filters }: Desk, given: FilterTexts): Promise<Html>
   return html`<div class="kept">${kept}${isSet ? html`<form method="post" action="/filters" class="inline">${hiddenFields(given)}<label>Name <input name="name" required maxlength="60" autocomplete="off"></label><button>Keep this filter</button></form>` : ''}</div>`;
 };
 
-const filterForm = (given: FilterTexts, { integrations }: Desk): Html => {
+const filterForm = (given: FilterTexts, { integrations }: ConsoleServices): Html => {
   const field = (name: string, label: string, hint = ''): Html =>
     textField(name, label, { value: given[name]?.join(', '), hint });
   const select = (name: string, label: string, options: readonly string[]): Html =>

@@ -8,16 +8,16 @@ import { traceLink } from '../../views/letters.ts';
 import { aboutText, countsText, logNotes } from '../../views/log.ts';
 import { timeText } from '../../views/trace.ts';
 import { type Block, type Columns, href, section, table, text, type View } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk, htmlOf, offered } from '../desk.ts';
+import { addAction, addScreen, type ConsoleServices, htmlOf, offered } from '../desk.ts';
 import { html } from '../html/html.ts';
 import { pageOf, pager } from '../pages.ts';
 import { beginImport } from './transfer.ts';
 
 const dayMs = 24 * 3_600_000;
 
-export const addLog = (desk: Desk): void => {
-  const { target } = desk;
-  addScreen(desk, ['/log', 'Log'], async (query, context) => {
+export const addLog = (services: ConsoleServices): void => {
+  const { target } = services;
+  addScreen(services, ['/log', 'Log'], async (query, context) => {
     const days = Math.min(90, Math.max(1, Math.floor(Number(query.get('days')) || 7)));
     const options = { sinceMs: Date.now() - days * dayMs, signal: context.req.raw.signal };
     const reads = [readAuditLog(target, options), listArchives(target, options)] as const;
@@ -82,17 +82,17 @@ export const addLog = (desk: Desk): void => {
         ...edited.pager,
       ),
     ];
-    return html`${htmlOf(desk, content)}${desk.readOnly ? '' : offered(desk, '/import', importForm)}`;
+    return html`${htmlOf(services, content)}${services.readOnly ? '' : offered(services, '/import', importForm)}`;
   });
 
-  addVerb(desk, '/restore', async (form) => {
+  addAction(services, '/restore', async (form) => {
     const address = form.get('address') ?? '';
     const input = objectInput(address, target);
     const folder = `s3://${await target.bucket()}/discarded/`;
     const isArchive = address.startsWith(folder) && address !== folder && !address.includes('/../');
     if (input === undefined || !isArchive)
       throw new RefusedError('Only files under discarded/ in the bucket of this deployment can be restored.');
-    return beginImport(desk, input, 'Restore');
+    return beginImport(services, input, 'Restore');
   });
 };
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import type { IndexRecord } from '../../../delivery/letters/record.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { readFlow } from '../../messages/letters/list.ts';
 import { readDone } from '../../reviews/metric-counts.ts';
@@ -7,13 +7,13 @@ import { changeDeliveries, wake } from '../../verbs/deliveries.ts';
 import { hourly } from '../../views/hourly.ts';
 import { nextView, overviewView } from '../../views/status.ts';
 import { type Block, stepOf, type View } from '../../views/view.ts';
-import { createKept } from '../cached-value.ts';
+import { createCachedValue } from '../cached-value.ts';
 import {
+  addAction,
   addLive,
   addScreen,
-  addVerb,
   asOf,
-  type Desk,
+  type ConsoleServices,
   filterFrom,
   htmlOf,
   partOf,
@@ -43,7 +43,7 @@ const askingView = (runs: readonly Run[]): View =>
 
 type Day = Awaited<ReturnType<typeof readFlow>> & {
   done: Awaited<ReturnType<typeof readDone>>;
-  waiting: readonly DeskRecord[];
+  waiting: readonly IndexRecord[];
 };
 
 const chartOf = ({ arrived, left, done, waiting }: Day) => ({
@@ -63,25 +63,25 @@ const chartOf = ({ arrived, left, done, waiting }: Day) => ({
 /** The chart comes with the screen if it is read within this time; else the script fetches it. */
 const patienceMs = 60;
 
-export const addOverview = (desk: Desk): void => {
-  const { target, integrations, runs, lists } = desk;
+export const addOverview = (services: ConsoleServices): void => {
+  const { target, integrations, runs, lists } = services;
   const readDay = async () => {
     const { value: letters } = await lists.letters.get();
     const sinceMs = Date.now() - dayMs;
     const functions = [...integrations.keys()];
     const [flow, done] = await Promise.all([
-      readFlow(target, letters.all, { sinceMs, signal: desk.signal }),
-      readDone(target, { functions, sinceMs, signal: desk.signal }),
+      readFlow(target, letters.all, { sinceMs, signal: services.signal }),
+      readDone(target, { functions, sinceMs, signal: services.signal }),
     ]);
     const { value: waiting } = await lists.waiting.get();
     return { ...flow, done, waiting };
   };
-  const day = createKept(readDay, { freshMs: 60_000 });
+  const day = createCachedValue(readDay, { freshMs: 60_000 });
   const dayChart = async (): Promise<Block> => ({ charts: [chartOf((await day.get()).value)] });
 
   const look = async () => {
     const [{ value, atMs }, known] = await Promise.all([
-      desk.status.get(),
+      services.status.get(),
       Promise.race([day.get().catch(() => undefined), setTimeout(patienceMs, undefined, { ref: false })]),
     ]);
     const chart: Block = known
@@ -93,18 +93,20 @@ export const addOverview = (desk: Desk): void => {
       asking: askingView(runs.all()),
       done: done?.reduce((sum, { count }) => sum + count, 0),
     });
-    return { version: atMs, part: () => htmlOf(desk, [...view, asOf(atMs)]) };
+    return { version: atMs, part: () => htmlOf(services, [...view, asOf(atMs)]) };
   };
   addScreen(
-    desk,
+    services,
     ['/', 'Overview'],
     async () => html`<div data-live="/overview/live">${(await look()).part()}</div>`,
   );
-  addLive(desk, '/overview/live', look);
-  addScreen(desk, ['/next', 'Next'], async () => partOf(desk, nextView((await desk.status.get()).value)));
-  addScreen(desk, ['/trends', 'Trends'], async () => partOf(desk, [await dayChart()]));
+  addLive(services, '/overview/live', look);
+  addScreen(services, ['/next', 'Next'], async () =>
+    partOf(services, nextView((await services.status.get()).value)),
+  );
+  addScreen(services, ['/trends', 'Trends'], async () => partOf(services, [await dayChart()]));
 
-  addVerb(desk, '/wake', (form) => {
+  addAction(services, '/wake', (form) => {
     const { filter, given } = filterFrom(form);
     const reason = form.get('reason') || undefined;
     const { about } = runOn('/waiting', given);
@@ -115,7 +117,7 @@ export const addOverview = (desk: Desk): void => {
     );
   });
   for (const verb of ['pause', 'resume'] as const)
-    addVerb(desk, `/${verb}`, (form) => {
+    addAction(services, `/${verb}`, (form) => {
       const reason = verb === 'pause' ? reasonIn(form) : undefined;
       const [functions, known] = [form.getAll('function'), [...integrations.keys()]];
       if (functions.length === 0) throw new UsageError('Which function?');

@@ -1,6 +1,6 @@
 import { text as readText } from 'node:stream/consumers';
 import { UsageError } from '../../../stage/command-errors.ts';
-import { deskOf } from '../../messages/letters/list.ts';
+import { letterIndexOf } from '../../messages/letters/list.ts';
 import { type BadRow, badRows, type GoodRow, goodRows } from '../../messages/publish/bad-rows.ts';
 import { awaitOutcomes } from '../../messages/publish/outcomes.ts';
 import { publishMessages } from '../../messages/publish/publish.ts';
@@ -8,7 +8,7 @@ import { mappingIn } from '../../messages/publish/rows.ts';
 import { countOf, numberOf } from '../../views/format.ts';
 import { outcomesView, publishedNotes } from '../../views/publish.ts';
 import { type Cell, table, text, type View } from '../../views/view.ts';
-import { addScreen, addVerb, type Desk, fileIn, offered } from '../desk.ts';
+import { addAction, addScreen, type ConsoleServices, fileIn, offered } from '../desk.ts';
 import { checkbox, choice } from '../html/forms.ts';
 import { html } from '../html/html.ts';
 
@@ -16,14 +16,14 @@ import { html } from '../html/html.ts';
 const [maxRows, maxValid] = [200, 20];
 const waitSeconds = 120;
 
-export const addPublish = (desk: Desk): void => {
-  const { target, audit, runs, integrations, readOnly } = desk;
+export const addPublish = (services: ConsoleServices): void => {
+  const { target, audit, runs, integrations, readOnly } = services;
   addScreen(
-    desk,
+    services,
     ['/publish', 'Publish'],
     () => html`<p>A table (CSV, UTF-8) or JSON of messages. Each row is checked first. Nothing is sent before you agree.</p>
 ${offered(
-  desk,
+  services,
   '/publish',
   html`<form method="post" action="/publish" enctype="multipart/form-data">
 <label class="drop">Drop a file here, or choose one <input type="file" name="file" required autofocus accept=".csv,.json,.jsonl,.ndjson"></label>
@@ -33,7 +33,7 @@ ${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A la
 )}`,
   );
 
-  addVerb(desk, '/publish', async (form, context) => {
+  addAction(services, '/publish', async (form, context) => {
     const name = form.get('function') ?? '';
     const [input, map] = [await fileIn(context, 'file'), await fileIn(context, 'map')];
     if (input === undefined) throw new UsageError('Choose a file that is not empty.');
@@ -69,7 +69,7 @@ ${checkbox('now', 'Each message gets the current time')}${checkbox('bulk', 'A la
       at.show('Sent', publishedNotes(published));
       const onKnown = at.progress('Waiting for the outcomes:');
       onKnown(0, published.sent);
-      const awaited = await awaitOutcomes(deskOf(target), published.messages, {
+      const awaited = await awaitOutcomes(letterIndexOf(target), published.messages, {
         waitSeconds,
         signal,
         onKnown,

@@ -1,13 +1,13 @@
 import { runDefaults } from '../../messages/replay/run-defaults.ts';
 import { replay } from '../../verbs/send.ts';
-import { addChosen, addVerb, type Desk, filterFrom, runOn } from '../desk.ts';
+import { addAction, addChosen, type ConsoleServices, filterFrom, runOn } from '../desk.ts';
 import type { Run } from '../runs.ts';
 
 export const lookedText =
   'Also send letters that are uncertain or outdated: I have checked what the platform holds';
 
-export const addReplay = (desk: Desk): void => {
-  addChosen(desk, {
+export const addReplay = (services: ConsoleServices): void => {
+  addChosen(services, {
     path: '/replay',
     title: 'Replay',
     empty: 'There is nothing to replay.',
@@ -18,17 +18,17 @@ export const addReplay = (desk: Desk): void => {
       fields: [{ checkbox: 'includeUncertain', label: lookedText }],
     }),
   });
-  addVerb(desk, '/replay', (form) =>
-    beginReplay(desk, form, { includeUncertain: form.get('includeUncertain') === 'yes' }),
+  addAction(services, '/replay', (form) =>
+    beginReplay(services, form, { includeUncertain: form.get('includeUncertain') === 'yes' }),
   );
 };
 
 export const beginReplay = (
-  desk: Desk,
+  services: ConsoleServices,
   form: URLSearchParams,
   chosen: { includeUncertain: boolean; reason?: string | undefined; agreed?: number | undefined },
 ): Run => {
   const { filter, given } = filterFrom(form);
-  const options = { ...runDefaults, filter, ...chosen, dryRun: desk.readOnly, probe: true };
-  return desk.runs.begin('Replay', (at) => replay(at, options), runOn('/replay', given));
+  const options = { ...runDefaults, filter, ...chosen, dryRun: services.readOnly, probe: true };
+  return services.runs.begin('Replay', (at) => replay(at, options), runOn('/replay', given));
 };

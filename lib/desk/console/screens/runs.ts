@@ -1,13 +1,13 @@
 import { RefusedError } from '../../../stage/command-errors.ts';
 import { numberOf } from '../../views/format.ts';
 import { table, type View } from '../../views/view.ts';
-import { addLive, addScreen, addVerb, type Context, clock, type Desk, htmlOf } from '../desk.ts';
+import { addAction, addLive, addScreen, type ConsoleServices, type Context, clock, htmlOf } from '../desk.ts';
 import { fieldOf, hiddenFields } from '../html/forms.ts';
 import { type Html, html, said } from '../html/html.ts';
 import type { Run } from '../runs.ts';
 
-export const addRuns = (desk: Desk): void => {
-  const { runs } = desk;
+export const addRuns = (services: ConsoleServices): void => {
+  const { runs } = services;
   const runOf = (context: Context): Run => {
     const run = runs.get(context.req.param('id') ?? '');
     if (run === undefined)
@@ -15,7 +15,7 @@ export const addRuns = (desk: Desk): void => {
     return run;
   };
 
-  addScreen(desk, ['/runs', 'Runs'], () => [
+  addScreen(services, ['/runs', 'Runs'], () => [
     table(
       'What was started in this console',
       runs.all(),
@@ -29,24 +29,24 @@ export const addRuns = (desk: Desk): void => {
       { empty: 'Nothing was started in this console yet.' },
     ),
   ]);
-  addScreen(desk, ['/runs/:id', (context) => runOf(context).title], (_, context) => {
+  addScreen(services, ['/runs/:id', (context) => runOf(context).title], (_, context) => {
     const run = runOf(context);
     const again = html`<noscript><meta http-equiv="refresh" content="2"></noscript>`;
-    return html`${run.ended || run.question ? '' : again}<div data-live="/runs/${run.id}/live">${contentOf(run, desk)}</div>`;
+    return html`${run.ended || run.question ? '' : again}<div data-live="/runs/${run.id}/live">${contentOf(run, services)}</div>`;
   });
-  addLive(desk, '/runs/:id/live', async (context) => {
+  addLive(services, '/runs/:id/live', async (context) => {
     const run = runOf(context);
-    return { version: run.version, part: () => contentOf(run, desk) };
+    return { version: run.version, part: () => contentOf(run, services) };
   });
 
-  addVerb(desk, '/runs/:id/answer', (form, context) => {
+  addAction(services, '/runs/:id/answer', (form, context) => {
     const run = runOf(context);
     const { question } = run;
     if (question?.id !== form.get('question')) throw new RefusedError('This question was answered already.');
     question?.answer(form.get('answer') === 'yes' ? Object.fromEntries(form) : undefined);
     return run;
   });
-  addVerb(desk, '/runs/:id/stop', (_, context) => {
+  addAction(services, '/runs/:id/stop', (_, context) => {
     const run = runOf(context);
     runs.stop(run.id);
     return run;
@@ -68,21 +68,24 @@ const firstText = (view: View = []): string => {
     : first.text.map((each) => (typeof each === 'object' ? each.text : each)).join('');
 };
 
-const contentOf = (run: Run, desk: Desk): Html => {
+const contentOf = (run: Run, services: ConsoleServices): Html => {
   const { id, about, again, parts, progress, question, ended, problem } = run;
   return html`<p class="quiet">${said(about)}</p><p role="status" class="state ${ended ?? ''}">This run ${stateOf(run)}.${
     progress ? html` ${progress.what} ${numberOf(progress.done)} of about ${numberOf(progress.of)}` : ''
   }</p>${progress ? html`<progress max="${Math.max(1, progress.of)}" value="${progress.done}" aria-label="${progress.what}"></progress>` : ''}
 ${problem === undefined ? '' : html`<p class="problem" role="alert">${said(problem)}</p>`}
-${question ? questionOf(id, question) : ''}${[...parts].toReversed().map(([title, part]) => partOf(desk, { title, part, isPast: ended !== undefined && title === 'Plan' && parts.has('Result') }))}
-${ended ? html`<p>${again === undefined ? '' : html`<a href="${again}">Plan again</a> · `}<a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>${htmlOf(desk, [{ later: 'What to do next', to: '/next' }])}` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
+${question ? questionOf(id, question) : ''}${[...parts].toReversed().map(([title, part]) => partOf(services, { title, part, isPast: ended !== undefined && title === 'Plan' && parts.has('Result') }))}
+${ended ? html`<p>${again === undefined ? '' : html`<a href="${again}">Plan again</a> · `}<a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>${htmlOf(services, [{ later: 'What to do next', to: '/next' }])}` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
 };
 
 /** What was planned says what will be done: once it is done, it is folded. */
-const partOf = (desk: Desk, { title, part, isPast }: { title: string; part: View; isPast: boolean }): Html =>
+const partOf = (
+  services: ConsoleServices,
+  { title, part, isPast }: { title: string; part: View; isPast: boolean },
+): Html =>
   isPast
-    ? html`<details class="panel"><summary>The plan, as it was before</summary>${htmlOf(desk, part, 3)}</details>`
-    : html`<section><h2>${title}</h2>${htmlOf(desk, part, 3)}</section>`;
+    ? html`<details class="panel"><summary>The plan, as it was before</summary>${htmlOf(services, part, 3)}</details>`
+    : html`<section><h2>${title}</h2>${htmlOf(services, part, 3)}</section>`;
 
 const questionOf = (
   run: string,

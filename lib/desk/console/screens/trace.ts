@@ -4,13 +4,13 @@ import { waitingAmong } from '../../messages/waiting/waiting.ts';
 import { aboutView, traceView } from '../../views/trace.ts';
 import type { Form, View } from '../../views/view.ts';
 import { waitingView } from '../../views/waiting.ts';
-import { addScreen, type Desk, filterFrom } from '../desk.ts';
+import { addScreen, type ConsoleServices, filterFrom } from '../desk.ts';
 
 const maxMessages = 500;
 
-export const addTrace = (desk: Desk): void => {
-  const { target, integrations, lists } = desk;
-  addScreen(desk, ['/trace', 'Trace'], async (query, context) => {
+export const addTrace = (services: ConsoleServices): void => {
+  const { target, integrations, lists } = services;
+  addScreen(services, ['/trace', 'Trace'], async (query, context) => {
     const { signal } = context.req.raw;
     const id = query.get('id')?.trim() ?? '';
     const log = query.get('log') === 'yes';
@@ -40,10 +40,10 @@ export const addTrace = (desk: Desk): void => {
     return [search, ...(await found())];
   });
 
-  addScreen(desk, ['/waiting', 'Waiting'], async (query) => {
+  addScreen(services, ['/waiting', 'Waiting'], async (query) => {
     const { filter } = filterFrom(query);
     const { value } = await lists.waiting.get();
     const found = value.filter((record) => matches(filter, record));
-    return waitingView(waitingAmong(found, maxMessages), desk.name);
+    return waitingView(waitingAmong(found, maxMessages), services.name);
   });
 };

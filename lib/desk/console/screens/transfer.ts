@@ -1,19 +1,24 @@
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import { fileOf, type Input } from '../../../stage/input.ts';
 import { exportLetters } from '../../messages/archive/export.ts';
-import { type Imported, importLetters, linesOf, type Outdated } from '../../messages/archive/import.ts';
+import {
+  type ImportResult,
+  importLetters,
+  linesOf,
+  type OutdatedLine,
+} from '../../messages/archive/import.ts';
 import { exportedView, importableIn, leftOutView, outdatedView, problemView } from '../../views/changes.ts';
 import { countOf } from '../../views/format.ts';
 import { text } from '../../views/view.ts';
-import { addChosen, addVerb, type Desk, fileIn, filterFrom, reasonIn, runOn } from '../desk.ts';
+import { addAction, addChosen, type ConsoleServices, fileIn, filterFrom, reasonIn, runOn } from '../desk.ts';
 import type { Run } from '../runs.ts';
 
 /** An export is kept in memory until it is saved. */
 const maxExportBytes = 64 * 1024 * 1024;
 
-export const addTransfer = (desk: Desk): void => {
-  const { app, target, audit, runs } = desk;
-  addChosen(desk, {
+export const addTransfer = (services: ConsoleServices): void => {
+  const { app, target, audit, runs } = services;
+  addChosen(services, {
     path: '/export',
     title: 'Export',
     empty: 'There is nothing to export.',
@@ -22,7 +27,7 @@ export const addTransfer = (desk: Desk): void => {
   });
 
   const files = new Map<string, string>();
-  addVerb(desk, '/export', (form) => {
+  addAction(services, '/export', (form) => {
     const { filter, given } = filterFrom(form);
     const reason = reasonIn(form);
     const run = runs.begin(
@@ -69,19 +74,19 @@ export const addTransfer = (desk: Desk): void => {
     });
   });
 
-  addVerb(desk, '/import', async (_, context) => {
+  addAction(services, '/import', async (_, context) => {
     const input = await fileIn(context, 'file');
     if (input === undefined) throw new UsageError('Choose a file that is not empty.');
-    return beginImport(desk, input, 'Import');
+    return beginImport(services, input, 'Import');
   });
 };
 
 /** Puts the letters of a file back. */
-export const beginImport = ({ target, audit, runs }: Desk, input: Input, title: string): Run =>
+export const beginImport = ({ target, audit, runs }: ConsoleServices, input: Input, title: string): Run =>
   runs.begin(title, async (at) => {
     const onSent = at.progress('Put back');
-    const outdated: Outdated[] = [];
-    const importing = (dryRun: boolean): Promise<Imported> =>
+    const outdated: OutdatedLine[] = [];
+    const importing = (dryRun: boolean): Promise<ImportResult> =>
       importLetters(target, {
         file: fileOf(input),
         lines: () => linesOf(input),

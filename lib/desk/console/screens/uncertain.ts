@@ -7,10 +7,10 @@ import { about, groupTable, letterLink, lookForm, origin } from '../../views/let
 import { maxRevealed, revealedView, revealForm } from '../../views/verify.ts';
 import { type Form, href, table, text, type View } from '../../views/view.ts';
 import {
+  addAction,
   addScreen,
-  addVerb,
+  type ConsoleServices,
   type Context,
-  type Desk,
   filterFrom,
   formOf,
   htmlOf,
@@ -30,22 +30,22 @@ import { beginReplay } from './replay.ts';
 /** More rows would be more than three screens. */
 const perPage = 15;
 
-export const addUncertain = (desk: Desk): void => {
-  addScreen(desk, ['/uncertain', 'Uncertain'], (query) => uncertainScreen(desk, query));
-  addVerb(desk, '/uncertain', (form) => beginLookUp(desk, form));
-  desk.app.post('/uncertain/reveal', (context) => reveal(desk, context));
-  addVerb(desk, '/decide', (form) => beginDecision(desk, form));
+export const addUncertain = (services: ConsoleServices): void => {
+  addScreen(services, ['/uncertain', 'Uncertain'], (query) => uncertainScreen(services, query));
+  addAction(services, '/uncertain', (form) => beginLookUp(services, form));
+  services.app.post('/uncertain/reveal', (context) => reveal(services, context));
+  addAction(services, '/decide', (form) => beginDecision(services, form));
 };
 
-const undecidedAmong = async (desk: Desk, query: URLSearchParams) => {
+const undecidedAmong = async (services: ConsoleServices, query: URLSearchParams) => {
   const { filter, given } = filterFrom(query);
-  const { value } = await desk.lists.letters.get();
+  const { value } = await services.lists.letters.get();
   const letters = value.matching(filter).filter(({ kind }) => needsDecision(kind));
   return { letters, groups: value.groupsOf(letters).groups, given };
 };
 
-const uncertainScreen = async (desk: Desk, query: URLSearchParams): Promise<Html | View> => {
-  const { letters, groups, given } = await undecidedAmong(desk, query);
+const uncertainScreen = async (services: ConsoleServices, query: URLSearchParams): Promise<Html | View> => {
+  const { letters, groups, given } = await undecidedAmong(services, query);
   if (letters.length === 0) return [{ tone: 'good', text: 'There is nothing to decide.' }];
   const paged = pageOf(letters, query.get('page'), perPage);
   const ids = letters.map(({ message }) => message);
@@ -78,49 +78,49 @@ const uncertainScreen = async (desk: Desk, query: URLSearchParams): Promise<Html
     kind: given.kind ?? undecidedKinds,
     shown: String(letters.length),
   });
-  const decide = desk.readOnly
-    ? htmlOf(desk, [rows])
-    : html`<form method="post" action="/decide" data-selection>${kinds}${offered(desk, '/decide', decisions({ uncertain, outdated }))}
-${htmlOf(desk, [rows])}</form>`;
-  return html`${htmlOf(desk, look)}${decide}${htmlOf(desk, [...turning, revealForm(ids)])}`;
+  const decide = services.readOnly
+    ? htmlOf(services, [rows])
+    : html`<form method="post" action="/decide" data-selection>${kinds}${offered(services, '/decide', decisions({ uncertain, outdated }))}
+${htmlOf(services, [rows])}</form>`;
+  return html`${htmlOf(services, look)}${decide}${htmlOf(services, [...turning, revealForm(ids)])}`;
 };
 
-const beginLookUp = async (desk: Desk, form: URLSearchParams) => {
-  const { letters, given } = await undecidedAmong(desk, form);
+const beginLookUp = async (services: ConsoleServices, form: URLSearchParams) => {
+  const { letters, given } = await undecidedAmong(services, form);
   // For outdated letters, no look-up shows whether something newer was done.
   const id = letters.filter(({ kind }) => kind === 'uncertain').map(({ message }) => message);
   if (id.length === 0) throw new UsageError('None of these letters can be looked up.');
-  const may = desk.readOnly ? { discardFound: false, replayAbsent: false } : {};
-  const options = { name: desk.name, filter: { id }, ...may };
-  return desk.runs.begin(
+  const may = services.readOnly ? { discardFound: false, replayAbsent: false } : {};
+  const options = { name: services.name, filter: { id }, ...may };
+  return services.runs.begin(
     'Look for what is uncertain',
     async (at) => void (await verify(at, options)),
     runOn('/uncertain', given),
   );
 };
 
-const reveal = async (desk: Desk, context: Context) => {
+const reveal = async (services: ConsoleServices, context: Context) => {
   const form = await formOf(context);
   const reason = reasonIn(form);
-  const { letters } = await undecidedAmong(desk, form);
+  const { letters } = await undecidedAmong(services, form);
   const ids = letters.slice(0, maxRevealed).map(({ message }) => message);
   const { signal } = context.req.raw;
-  const revealed = await revealAndCompare(desk.target, { ids, reason, audit: desk.audit, signal });
+  const revealed = await revealAndCompare(services.target, { ids, reason, audit: services.audit, signal });
   const filter = { kind: [...undecidedKinds] };
   const content = revealedView(revealed, { reason, more: Number(form.get('more') ?? 0), filter });
-  return render(desk, context, { title: 'Uncertain, revealed', content });
+  return render(services, context, { title: 'Uncertain, revealed', content });
 };
 
 /** A person has seen these letters and chosen: a replay asks only if its plan sends others. */
-const beginDecision = (desk: Desk, form: URLSearchParams) => {
+const beginDecision = (services: ConsoleServices, form: URLSearchParams) => {
   const reason = reasonIn(form);
   const chosen = form.get('of') === 'matching' ? form : idsOnly(form);
   const count = chosen.getAll('id').length;
   if (count === 0 && form.get('of') !== 'matching')
     throw new UsageError('No letter is ticked. Tick some, or choose all of them.');
-  if (form.get('decision') === 'discard') return beginDiscard(desk, chosen, count === 1 ? 1 : undefined);
+  if (form.get('decision') === 'discard') return beginDiscard(services, chosen, count === 1 ? 1 : undefined);
   const agreed = chosen === form ? shownIn(form) : count;
-  return beginReplay(desk, chosen, { includeUncertain: true, reason, agreed });
+  return beginReplay(services, chosen, { includeUncertain: true, reason, agreed });
 };
 
 /** The letters that were ticked, or that a row's own form names, and of these kinds alone. */
@@ -143,7 +143,7 @@ const lookView = (letters: number, given: Form['hidden']): View => [
 ];
 
 /** What each decision says of the letters. */
-const decisionTexts = ({ uncertain, outdated }: Undecided): { send: string; discard: string } => {
+const decisionTexts = ({ uncertain, outdated }: UndecidedCounts): { send: string; discard: string } => {
   if (outdated === 0) return { send: 'They were not done', discard: 'They were done' };
   if (uncertain === 0) return { send: 'Nothing newer is there', discard: 'Something newer is there' };
   return {
@@ -152,9 +152,9 @@ const decisionTexts = ({ uncertain, outdated }: Undecided): { send: string; disc
   };
 };
 
-type Undecided = { uncertain: number; outdated: number };
+type UndecidedCounts = { uncertain: number; outdated: number };
 
-const decisions = (count: Undecided): Html => {
+const decisions = (count: UndecidedCounts): Html => {
   const { send, discard } = decisionTexts(count);
   return html`<fieldset class="actions"><legend>Decide, once you have looked</legend>${whichOf(count.uncertain + count.outdated)}${reasonField(true)}
 <button name="decision" value="send">${send}: send <span data-chosen></span></button> <button name="decision" value="discard" class="danger">${discard}: discard <span data-chosen></span></button></fieldset>`;

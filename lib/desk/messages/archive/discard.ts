@@ -6,8 +6,8 @@ import type { Filter } from '../letters/filter.ts';
 import { goneBecause, withLetters } from '../letters/leased-letters.ts';
 import type { Letter } from '../letters/letter.ts';
 import { letterLine } from '../letters/letter-line.ts';
-import { deskOf, endRecords, type Selection, selectLetters } from '../letters/list.ts';
-import type { ReadOptions, Session } from '../letters/session.ts';
+import { endRecords, letterIndexOf, type Selection, selectLetters } from '../letters/list.ts';
+import type { QueueSession, ReadOptions } from '../letters/session.ts';
 import { leaseEnded } from '../letters/visibility-lease.ts';
 
 export type DiscardPlan = Omit<Selection, 'letters'> & { letters: number };
@@ -22,7 +22,7 @@ type DiscardOptions = ReadOptions & {
   onDiscarded?(discarded: number, of: number): void;
 };
 
-export type Discarded = {
+export type DiscardResult = {
   plan: DiscardPlan;
   discarded: number;
   failed: { id: string; reason: string }[];
@@ -37,7 +37,7 @@ export type Discarded = {
 export const discardLetters = async (
   target: Target,
   { reason, dryRun, audit, confirm, onDiscarded, ...options }: DiscardOptions,
-): Promise<Discarded> => {
+): Promise<DiscardResult> => {
   const { filter, limit, signal } = options;
   const { letters, groups, ...summary } = await selectLetters(target, { filter, limit }, signal);
   const plan: DiscardPlan = { ...summary, groups, letters: letters.length };
@@ -54,12 +54,12 @@ export const discardLetters = async (
     letters: letters.map(({ id }) => id),
   });
   const discarded: string[] = [];
-  const failed: Discarded['failed'] = [];
+  const failed: DiscardResult['failed'] = [];
   const archives: string[] = [];
-  const desk = deskOf(target);
+  const letterIndex = letterIndexOf(target);
   const by = await actorOf(target);
 
-  const discard = async (chunk: Letter[], { lease }: Session, key: string): Promise<void> => {
+  const discard = async (chunk: Letter[], { lease }: QueueSession, key: string): Promise<void> => {
     const current = chunk.filter(({ sqsId }) => lease.isCurrent(sqsId));
     if (current.length > 0) archives.push(await archive(target, key, current.map(letterLine).join('')));
     const failures = await lease.deleteLetters(current.flatMap(({ sqsId, copies }) => [sqsId, ...copies]));
@@ -70,7 +70,7 @@ export const discardLetters = async (
       else failed.push({ id: letter.id, reason: why });
     }
     discarded.push(...gone.map(({ id }) => id));
-    await endRecords(desk, gone, () => ({ state: 'discarded', by, why: reason }));
+    await endRecords(letterIndex, gone, () => ({ state: 'discarded', by, why: reason }));
     onDiscarded?.(discarded.length, letters.length);
   };
 

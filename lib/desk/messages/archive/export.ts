@@ -9,7 +9,7 @@ import { letterLine } from '../letters/letter-line.ts';
 import { selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
 
-export type Exported = {
+export type ExportResult = {
   exported: number;
   /** Listed letters that could not be read: they have left the queue, or somebody else has leased them. */
   gone: number;
@@ -41,7 +41,7 @@ export const exportLetters = async (
   }: ExportOptions & {
     write(line: string): Promise<void>;
   },
-): Promise<Exported> => {
+): Promise<ExportResult> => {
   const { letters, limitReached } = await selectLetters(target, { filter, limit }, options.signal);
   const { end } = await audit.begin({
     command: 'letters export',
@@ -65,7 +65,7 @@ export const exportLetters = async (
 };
 
 /** Exports into a new file that only its owner may read. If no letter matches, no file is left. @throws RefusedError */
-export const exportToFile = async (target: Target, options: ExportOptions): Promise<Exported> => {
+export const exportToFile = async (target: Target, options: ExportOptions): Promise<ExportResult> => {
   const file = await openNewFile(options.file);
   let isEmpty = true;
   const write = async (line: string): Promise<void> => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { isTooOld } from '../../../delivery/ledger/judge.ts';
 import { jsonIn } from '../../../message/json.ts';
-import { type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
+import { type OutgoingMessage, sqsProblem } from '../../../message/sqs-limits.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { sendAll } from '../../../runtime/aws/sqs.ts';
 import type { Audit } from '../../../stage/audit.ts';
@@ -13,10 +13,10 @@ import type { Target } from '../../../stage/target.ts';
 import { stillLetters } from '../letters/leased-letters.ts';
 import { createLetterReader } from '../letters/letter.ts';
 import { asOfStage, foreignQueueIn, idIn, letterIn, withId } from '../letters/letter-line.ts';
-import { deskOf } from '../letters/list.ts';
+import { letterIndexOf } from '../letters/list.ts';
 import { listImported } from '../letters/reindex.ts';
 
-export type Imported = {
+export type ImportResult = {
   /** Lines that hold a letter. */
   letters: number;
   imported: number;
@@ -43,12 +43,12 @@ type ImportOptions = {
   audit: Audit;
   signal: AbortSignal;
   /** Called before anything is sent, with the letters so old that a replay could overwrite something newer. */
-  onOutdated?(outdated: Outdated[]): void;
+  onOutdated?(outdated: OutdatedLine[]): void;
   onSent?(sent: number, of: number): void;
 };
 
 /** A line, and the time at which its message says that it happened. */
-export type Outdated = { line: number; time: string };
+export type OutdatedLine = { line: number; time: string };
 
 /**
  * Puts letters from a file back into the dead-letter queue and into the lists, unchanged but for letters of another stage. If a line holds no valid letter, nothing is
@@ -57,7 +57,7 @@ export type Outdated = { line: number; time: string };
 export const importLetters = async (
   target: Target,
   { file, lines, dryRun, forThisStage = false, howToTake, audit, signal, onOutdated, onSent }: ImportOptions,
-): Promise<Imported> => {
+): Promise<ImportResult> => {
   const stage = { prefix: target.prefix, forThisStage, howToTake };
   const { result, outdated, ids } = await checkAll(lettersIn(lines(), stage));
   if (outdated.length > 0) onOutdated?.(outdated);
@@ -103,9 +103,9 @@ export const importLetters = async (
 
 const checkAll = async (
   lines: AsyncIterable<Line>,
-): Promise<{ result: Imported; outdated: Outdated[]; ids: string[] }> => {
-  const result: Imported = { letters: 0, imported: 0, problems: [] };
-  const outdated: Outdated[] = [];
+): Promise<{ result: ImportResult; outdated: OutdatedLine[]; ids: string[] }> => {
+  const result: ImportResult = { letters: 0, imported: 0, problems: [] };
+  const outdated: OutdatedLine[] = [];
   const ids = new Set<string>();
   for await (const { number, id, letter, problem, foreign } of lines) {
     if (letter === undefined) {
@@ -124,15 +124,18 @@ const checkAll = async (
 };
 
 /** `taken`: their ids. `others`: somebody else imported them at the same time. `failures`: why SQS refused a line, by its number. */
-type Sent = { taken: string[]; others: number; failures: Map<number, string> };
+type ImportBatchResult = { taken: string[]; others: number; failures: Map<number, string> };
 
 /**
  * Sends lines as letters. Each is listed before it is sent, as when it was parked: of two people who import it at the same time, one
  * succeeds.
  */
-const importerOf = async (target: Target, begunMs: number): Promise<(batch: Line[]) => Promise<Sent>> => {
+const importerOf = async (
+  target: Target,
+  begunMs: number,
+): Promise<(batch: Line[]) => Promise<ImportBatchResult>> => {
   const queue = { sqs: await target.sqs(), url: await target.deadLetterQueueUrl() };
-  const desk = deskOf(target);
+  const letterIndex = letterIndexOf(target);
   const read = createLetterReader(target);
   // An older entry in the lists is about a letter that has left the queue.
   const notSince = {
@@ -141,12 +144,12 @@ const importerOf = async (target: Target, begunMs: number): Promise<(batch: Line
     values: { ':letter': 'letter', ':begun': begunMs },
   };
   return async (batch) => {
-    const ready: { number: number; letter: Outgoing }[] = [];
+    const ready: { number: number; letter: OutgoingMessage }[] = [];
     await inParallel(batch, async ({ number, letter }) => {
       if (letter === undefined) return;
       const message = { Body: letter.body, MessageAttributes: letter.attributes };
       const Attributes = { SentTimestamp: String(Date.now()) };
-      if (await listImported(desk, await read({ ...message, Attributes }), notSince))
+      if (await listImported(letterIndex, await read({ ...message, Attributes }), notSince))
         ready.push({ number, letter });
     });
     const { failures } = await sendAll(
@@ -171,17 +174,17 @@ const timeIn = (body: string): string | undefined => {
 type Line = {
   number: number;
   id?: string | undefined;
-  letter?: Outgoing;
+  letter?: OutgoingMessage;
   problem: string;
   /** The queue of another stage that it came from. */
   foreign?: string | undefined;
 };
 
-type Stage = { prefix: string; forThisStage: boolean; howToTake: string | undefined };
+type OriginCheck = { prefix: string; forThisStage: boolean; howToTake: string | undefined };
 
 async function* lettersIn(
   lines: AsyncIterable<string>,
-  { prefix, forThisStage, howToTake }: Stage,
+  { prefix, forThisStage, howToTake }: OriginCheck,
 ): AsyncGenerator<Line> {
   let number = 0;
   for await (const line of lines) {

@@ -6,7 +6,7 @@ import { maskedField } from '../../../runtime/privacy/shown-message.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 
 /** A change to a message's JSON, as in `data.grade.points=7`, or a removal, as in `data.gradde`. */
-export type Change = { path: string[]; value?: unknown };
+export type MessageEdit = { path: string[]; value?: unknown };
 
 /** The text to edit. If the event is wrapped in envelopes, only the event: no function needs the envelopes. */
 const editedAs = (body: string): { json: unknown; envelopes: readonly Envelope[] } | { problem: string } => {
@@ -19,7 +19,7 @@ const editedAs = (body: string): { json: unknown; envelopes: readonly Envelope[]
 };
 
 /** The event with its changes, without its envelopes. @throws RefusedError if the event has no such place. */
-export const changed = (body: string, changes: Change[]): string => {
+export const changed = (body: string, changes: MessageEdit[]): string => {
   const read = editedAs(body);
   if ('problem' in read)
     throw new RefusedError(
@@ -69,7 +69,7 @@ const checkTop = (json: unknown, path: readonly string[]): void => {
   throw new RefusedError(`The message has no field ${top}. Did you mean data.${path.join('.')}?`);
 };
 
-const inside = (at: unknown, part: string, { path, ...change }: Change): unknown => {
+const inside = (at: unknown, part: string, { path, ...change }: MessageEdit): unknown => {
   if (typeof at === 'object' && at !== null && Object.hasOwn(at, part)) {
     const fields = at as Record<string, unknown>;
     // `null` becomes an object with the field; the function's schema reports what else it needs.
@@ -116,15 +116,15 @@ const envelopesOf = (body: string): string | undefined => {
   return 'json' in read ? read.envelopes.join(', ') || undefined : undefined;
 };
 
-type Field = { path: (string | number)[]; value: unknown };
+type ValueAtPath = { path: (string | number)[]; value: unknown };
 
-const pathText = (path: Field['path']): string =>
+const pathText = (path: ValueAtPath['path']): string =>
   path.map((part, at) => (typeof part === 'number' ? `[${part}]` : `${at > 0 ? '.' : ''}${part}`)).join('') ||
   'the whole message';
 
-const fieldsIn = (body: string): Map<string, Field> => {
-  const fields = new Map<string, Field>();
-  const collect = (value: unknown, path: Field['path']): void => {
+const fieldsIn = (body: string): Map<string, ValueAtPath> => {
+  const fields = new Map<string, ValueAtPath>();
+  const collect = (value: unknown, path: ValueAtPath['path']): void => {
     if (typeof value !== 'object' || value === null) fields.set(pathText(path), { path, value });
     else if (Object.keys(value).length === 0)
       fields.set(pathText(path), { path, value: JSON.stringify(value) });

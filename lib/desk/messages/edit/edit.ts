@@ -10,7 +10,7 @@ import type { Filter } from '../letters/filter.ts';
 import { goneBecause, withLetters } from '../letters/leased-letters.ts';
 import type { Letter } from '../letters/letter.ts';
 import { letterLine } from '../letters/letter-line.ts';
-import { type Selected, selectLetters } from '../letters/list.ts';
+import { type SelectedLetter, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
 import { type ReplayCounts, ReplayRun, type RunHooks, type RunOptions } from '../replay/run.ts';
 import { type Difference, differences } from './change.ts';
@@ -43,7 +43,7 @@ export type EditPlan = {
   /** In how many letters each field differs. */
   fields: Record<string, number>;
   /** Fields of which fewer different values are left: what was each letter's own may be lost. */
-  merged: Merged[];
+  merged: MergeResult[];
   /** Letters that the change leaves as they are. */
   unchanged: number;
   /** Letters whose new message their function would not accept. */
@@ -52,7 +52,7 @@ export type EditPlan = {
   gone: number;
 };
 
-export type Merged = {
+export type MergeResult = {
   field: string;
   /** How many different values the letters hold, of which no value is one. */
   values: number;
@@ -60,7 +60,7 @@ export type Merged = {
   into: number;
 };
 
-export type Edited = {
+export type EditResult = {
   plan: EditPlan;
   /** `declined`: nothing was changed. */
   ended: 'declined' | 'done' | 'stopped';
@@ -77,7 +77,7 @@ type Edit = { before: string; body: string };
  * Sends the corrected messages of letters to their queues. Each original is archived first, and its message names the archive. While
  * the difference is shown or an editor is open, the letters stay visible in the queue.
  */
-export const editLetters = async (target: Target, options: EditOptions): Promise<Edited> => {
+export const editLetters = async (target: Target, options: EditOptions): Promise<EditResult> => {
   const { audit, reason, signal, filter } = options;
   const { letters } = await selectLetters(target, options, signal);
   if (letters.length === 0) throw new RefusedError('No letter matches, so there is nothing to edit.');
@@ -105,7 +105,7 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
   // Revealing is recorded before it happens. If nothing is revealed, a declined change leaves no record.
   let begun = Object.keys(revealed).length > 0 ? await begin() : undefined;
   let counts: Record<string, number> = {};
-  const originals: Edited['originals'] = {};
+  const originals: EditResult['originals'] = {};
   try {
     const edits = new Map<string, Edit>();
     const plan = await planEdits(target, { options, letters, edits });
@@ -151,7 +151,7 @@ const nothingChanged = ({ gone }: EditPlan): string =>
 
 const maxNamed = 10;
 
-const amongMany = (undecided: Selected[], of: number): string => {
+const amongMany = (undecided: SelectedLetter[], of: number): string => {
   const ids = undecided.slice(0, maxNamed).map(({ id }) => id.slice(0, 8));
   const more = undecided.length > maxNamed ? ` and ${undecided.length - maxNamed} more` : '';
   return `Nothing was changed: ${undecided.length} of the ${of} letters ${undecided.length === 1 ? 'needs' : 'need'} your decision (${ids.join(', ')}${more}).`;
@@ -182,10 +182,10 @@ const originalsName = (id: string): string => {
   return `edited/${day}/${time.slice(0, 8).replaceAll(':', '')}-${id}`;
 };
 
-type Planning = { options: EditOptions; letters: Selected[]; edits: Map<string, Edit> };
+type EditPlanOptions = { options: EditOptions; letters: SelectedLetter[]; edits: Map<string, Edit> };
 
 /** Reads the letters and gives them back; makes the new body of each. */
-const planEdits = async (target: Target, { options, letters, edits }: Planning): Promise<EditPlan> => {
+const planEdits = async (target: Target, { options, letters, edits }: EditPlanOptions): Promise<EditPlan> => {
   const { signal, onProgress, limit: _, ...rest } = options;
   const isOnly = letters.length === 1;
   const plan: EditPlan = {
@@ -250,19 +250,19 @@ const addValues = (
   values.set(field, known);
 };
 
-const mergedOf = (values: ReadonlyMap<string, Values>): Merged[] =>
+const mergedOf = (values: ReadonlyMap<string, Values>): MergeResult[] =>
   [...values].flatMap(([field, { before, after }]) =>
     before.size > after.size ? { field, values: before.size, into: after.size } : [],
   );
 
-type Made = { body: string } | { problem: string };
+type EditedBody = { body: string } | { problem: string };
 
 /** A new body that its function would accept, or the problem. */
 const validBody = async (
   letter: Letter,
   { change, includeUncertain }: Pick<EditOptions, 'change' | 'includeUncertain'>,
   { again }: { again: boolean },
-): Promise<Made> => {
+): Promise<EditedBody> => {
   // For an unreadable letter the lists have no kind.
   const kind = letter.failure?.kind;
   if (needsDecision(kind) && !includeUncertain)

@@ -20,7 +20,7 @@ export const originalOf = async (
   return body === undefined ? { missing: 'the file is not a letter' } : { body };
 };
 
-export type Compared = {
+export type ComparedMessages = {
   difference: Difference[];
   /** Parsed; undefined if it is no JSON object. */
   before: unknown;
@@ -28,7 +28,7 @@ export type Compared = {
 };
 
 /** A message before and after an edit. Both are masked: the reader need not be the operator who edited it. */
-export const comparedWith = (original: string, now: string): Compared => ({
+export const comparedWith = (original: string, now: string): ComparedMessages => ({
   difference: differences(original, now, { reveal: false, isTyped: false }),
   before: maskedBody(original),
   after: maskedBody(now),
@@ -38,7 +38,7 @@ export const comparedWith = (original: string, now: string): Compared => ({
 export const compareWithOriginal = async (
   target: Target,
   { id, ...options }: ReadOptions & { id: string },
-): Promise<Compared | { missing: string }> => {
+): Promise<ComparedMessages | { missing: string }> => {
   const letter = await findLetter(target, id, options.signal);
   const { original } =
     historyIn(letter.record.history)?.deeds.findLast((action) => action.original !== undefined) ?? {};

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import type { IndexRecord } from '../../../delivery/letters/record.ts';
 import { isAbout } from '../../../delivery/letters/subject.ts';
 import { type LetterKind, letterKinds } from '../../../message/failure-kinds.ts';
 
@@ -64,7 +64,7 @@ export const filterSchema = z
 export type Filter = z.infer<typeof filterSchema>;
 
 /** Checks all conditions except the cause, which only `lettersMatching` can check. */
-export const matches = (filter: Filter, letter: DeskRecord): boolean =>
+export const matches = (filter: Filter, letter: IndexRecord): boolean =>
   oneOf(filter.function, (each) => each === letter.function) &&
   oneOf(filter.kind, (each) => each === letter.kind) &&
   oneOf(filter.status, (each) => statusMatches(each, letter.status)) &&
@@ -83,5 +83,5 @@ const statusMatches = (wanted: string, status: number | undefined): boolean =>
   status !== undefined &&
   (wanted.endsWith('xx') ? wanted[0] === String(status)[0] : wanted === String(status));
 
-const errorText = ({ error, words, required, operation }: DeskRecord): string =>
+const errorText = ({ error, words, required, operation }: IndexRecord): string =>
   [error, words, required, operation].join('\n').toLowerCase();

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { withoutIds } from '../../../delivery/letters/letter-words.ts';
-import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import type { IndexRecord } from '../../../delivery/letters/record.ts';
 import { grantsOf, replayedOften } from '../../../message/failure-kinds.ts';
 import { causesIn, withoutVariables } from './causes.ts';
 import { newSubjectTally, type SubjectTally, sharedSubject, tallySubject } from './shared-subject.ts';
@@ -46,17 +46,17 @@ const maxKnown = 10_000;
 export const maxWords = 3;
 
 type Cause = { id: string; isOther: boolean };
-export type CauseOf = (record: DeskRecord) => Cause;
+export type CauseOf = (record: IndexRecord) => Cause;
 
 /** Distinguishes causes by function, kind, and the platform's words without what varies among all these records. */
-export const causesAmong = (records: readonly DeskRecord[]): CauseOf => {
+export const causesAmong = (records: readonly IndexRecord[]): CauseOf => {
   const known = new Map<string, string>();
   const plainOf = (text: string): string => {
     const plain = known.get(text) ?? withoutVariables(text);
     if (known.size < maxKnown) known.set(text, plain);
     return plain;
   };
-  const found = new Map<DeskRecord, Cause>();
+  const found = new Map<IndexRecord, Cause>();
   const named = new Map<string, Cause>();
   const alike = [...Map.groupBy(records, causeKeyOf).values()].flatMap((each) => {
     const [record] = each;
@@ -76,11 +76,11 @@ export const causesAmong = (records: readonly DeskRecord[]): CauseOf => {
 };
 
 /** Equal for records that have the same cause whatever the others say: of very many, few differ. */
-const causeKeyOf = ({ function: name, kind, status, remedy, error, words }: DeskRecord): string =>
+const causeKeyOf = ({ function: name, kind, status, remedy, error, words }: IndexRecord): string =>
   [name, kind, status, isOfSecret({ kind }) ? remedy : '', error, words].join('\n');
 
 /** Groups records by cause; the largest group comes first. */
-export const groupsOf = <Of extends DeskRecord>(
+export const groupsOf = <Of extends IndexRecord>(
   records: readonly Of[],
   causeOf: CauseOf = causesAmong(records),
 ): { groups: Group[]; groupOf(record: Of): Group } => {
@@ -137,21 +137,21 @@ const withSharedIds = ({ error, remedy }: Group, call: string): string => {
 const idOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 8);
 
 /** A refused credential: its remedy names the secret. Most messages that need it are not sent, and so have no answer. */
-const isOfSecret = ({ kind }: Pick<DeskRecord, 'kind'>): boolean => kind === 'credentials';
+const isOfSecret = ({ kind }: Pick<IndexRecord, 'kind'>): boolean => kind === 'credentials';
 
-const scopeOf = (record: DeskRecord): string => {
+const scopeOf = (record: IndexRecord): string => {
   const { function: name, kind, status = null, remedy = '' } = record;
   return JSON.stringify([name, kind, isOfSecret(record) ? numberless(withoutIds(remedy)) : status]);
 };
 
 /** Separate, so that the beginning of the platform's words is known. */
-const textOf = (record: DeskRecord): string => {
+const textOf = (record: IndexRecord): string => {
   const { error, words } = record;
   if (isOfSecret(record)) return '';
   return words === undefined ? error : `${error} | ${words}`;
 };
 
-const newGroup = (record: DeskRecord, { id: cause, isOther }: Cause): Group => {
+const newGroup = (record: IndexRecord, { id: cause, isOther }: Cause): Group => {
   const { function: name, kind, remedy = '', atMs } = record;
   return {
     cause,
@@ -169,7 +169,7 @@ const newGroup = (record: DeskRecord, { id: cause, isOther }: Cause): Group => {
   };
 };
 
-const count = (group: Group, record: DeskRecord): void => {
+const count = (group: Group, record: IndexRecord): void => {
   const { atMs, error, remedy = '', words, replays } = record;
   group.letters += 1;
   group.oldestMs = Math.min(group.oldestMs, atMs);
@@ -190,7 +190,7 @@ const count = (group: Group, record: DeskRecord): void => {
 };
 
 /** The secret that a person must create or change. */
-export const secretIn = ({ remedy = '' }: Pick<DeskRecord, 'remedy'>): string | undefined =>
+export const secretIn = ({ remedy = '' }: Pick<IndexRecord, 'remedy'>): string | undefined =>
   /^(?:Create|Put a valid credential into) the secret ([\w/.@+=-]*[\w/@+=-])/.exec(remedy)?.[1];
 
 const numberless = (text: string): string => text.replace(/\d+/g, '');

@@ -7,12 +7,12 @@ import { deserialize, serialize } from 'node:v8';
 import { recordsOf } from '../../../delivery/letters/read-records.ts';
 import type { Target } from '../../../stage/target.ts';
 import { type Letter, sameness } from './letter.ts';
-import { deskOf } from './list.ts';
-import { openSession, type ReadOptions, type Session } from './session.ts';
+import { letterIndexOf } from './list.ts';
+import { openSession, type QueueSession, type ReadOptions } from './session.ts';
 
 /** Letters that were received from the queue and are leased to this process. */
-export type InHand<Of extends { id: string }> = {
-  session: Session;
+export type LeasedLetters<Of extends { id: string }> = {
+  session: QueueSession;
   /** In the order of selection. */
   letters: Of[];
   /** Letters that have left the queue, or that somebody else has leased. */
@@ -26,7 +26,7 @@ export type InHand<Of extends { id: string }> = {
 /** How long to wait for letters that somebody else has leased, in milliseconds. */
 const patienceMs = 15_000;
 
-type Wanted<Of> = ReadOptions & {
+type LeaseRequest<Of> = ReadOptions & {
   letters: readonly Of[];
   /** Ends the search after this many letters of the queue. Default: all are searched, and awaited if somebody else has leased them. */
   atMost?: number;
@@ -38,13 +38,13 @@ type Wanted<Of> = ReadOptions & {
  */
 export const withLetters = async <Result extends object, Of extends { id: string }>(
   target: Target,
-  { letters: wanted, atMost = Number.POSITIVE_INFINITY, signal, onProgress }: Wanted<Of>,
-  work: (inHand: InHand<Of>) => Promise<Result>,
+  { letters: wanted, atMost = Number.POSITIVE_INFINITY, signal, onProgress }: LeaseRequest<Of>,
+  work: (inHand: LeasedLetters<Of>) => Promise<Result>,
 ): Promise<Result & { backLater: number }> => {
   const session = await openSession(target);
   const spool = await createSpool<Letter>();
   const byId = new Map(wanted.map((letter) => [letter.id, letter]));
-  const found = new Map<string, { place: Place; sqsId: string; copies: string[]; same: string }>();
+  const found = new Map<string, { place: LetterPosition; sqsId: string; copies: string[]; same: string }>();
   let result: Result;
   let backLater = 0;
 
@@ -109,12 +109,12 @@ export const stillLetters = async (
   ids: readonly string[],
   signal: AbortSignal,
 ): Promise<Set<string>> => {
-  const desk = deskOf(target);
+  const letterIndex = letterIndexOf(target);
   /** The listed letter of each id. */
   const listed = new Map<string, string>();
   const asked = new Set<string>();
   for (let open = new Map(ids.map((id) => [id, id])); open.size > 0; ) {
-    const records = await recordsOf(desk, [...open.values()], { signal });
+    const records = await recordsOf(letterIndex, [...open.values()], { signal });
     const next: typeof open = new Map();
     for (const [id, message] of open) {
       asked.add(message);
@@ -131,7 +131,7 @@ export const stillLetters = async (
   return new Set([...listed].flatMap(([id, message]) => (there.has(message) ? [id] : [])));
 };
 
-type Place = { at: number; bytes: number };
+type LetterPosition = { at: number; bytes: number };
 
 /** Keeps on disk the items that are too many for memory. They are gone when the process ends, even if it crashes. */
 const createSpool = async <Item>() => {
@@ -141,14 +141,14 @@ const createSpool = async <Item>() => {
   await rm(path);
   let end = 0;
   return {
-    put: async (item: Item): Promise<Place> => {
+    put: async (item: Item): Promise<LetterPosition> => {
       const bytes = serialize(item);
       const place = { at: end, bytes: bytes.length };
       end += bytes.length;
       await file.write(bytes, 0, bytes.length, place.at);
       return place;
     },
-    get: async ({ at, bytes }: Place): Promise<Item> => {
+    get: async ({ at, bytes }: LetterPosition): Promise<Item> => {
       const buffer = Buffer.allocUnsafe(bytes);
       await file.read(buffer, 0, bytes, at);
       return deserialize(buffer);

@@ -4,7 +4,7 @@ import { historyIn, withOrigin } from '../../../delivery/letters/history.ts';
 import { lineOf, type WholeLetter, wholeIn } from '../../../delivery/letters/letter-file.ts';
 import { carriedOf, mergedWithinLimit, ownOf } from '../../../delivery/letters/parts.ts';
 import { jsonIn } from '../../../message/json.ts';
-import { type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
+import { type OutgoingMessage, sqsProblem } from '../../../message/sqs-limits.ts';
 import { integrationNames } from '../../../stage/function-names.ts';
 import { isRedriven, type Letter } from './letter.ts';
 
@@ -49,7 +49,7 @@ export const bodyIn = (line: string): string | undefined => {
 };
 
 /** The letter that a line holds, as SQS accepts it. @throws Error which says what is wrong with the line. */
-export const letterIn = (line: string): Outgoing => {
+export const letterIn = (line: string): OutgoingMessage => {
   const { body, source, attributes } = asTaken(wholeIn(line));
   // SQS names the source of a letter that it moved, but not of one that is sent; without it no replay is possible.
   return { body, attributes: source === '' ? attributes : withOwn(attributes, { source: textOf(source) }) };
@@ -57,7 +57,7 @@ export const letterIn = (line: string): Outgoing => {
 
 /** The queue of another stage that a letter came from, and its function; undefined: it came from this one, or not from sis-relay. */
 export const foreignQueueIn = (
-  { attributes }: Pick<Outgoing, 'attributes'>,
+  { attributes }: Pick<OutgoingMessage, 'attributes'>,
   prefix: string,
 ): { queue: string; function: string } | undefined => {
   const queue = attributes.source?.StringValue?.split(':').at(-1) ?? '';
@@ -68,10 +68,10 @@ export const foreignQueueIn = (
 
 /** The letter as one of this stage's queue, as its history says. */
 export const asOfStage = (
-  { body, attributes }: Outgoing,
+  { body, attributes }: OutgoingMessage,
   foreign: { queue: string; function: string },
   prefix: string,
-): Outgoing => {
+): OutgoingMessage => {
   const source = attributes.source?.StringValue ?? '';
   const history = withOrigin(historyIn(attributes.history?.StringValue), foreign.queue);
   return {
@@ -84,13 +84,13 @@ export const asOfStage = (
 };
 
 /** The letter under its id of before. */
-export const withId = ({ body, attributes }: Outgoing, id: string): Outgoing => ({
+export const withId = ({ body, attributes }: OutgoingMessage, id: string): OutgoingMessage => ({
   body,
   attributes: withOwn(attributes, { letterId: textOf(id) }),
 });
 
 /** If the producer set ten attributes, the last ones are dropped, as a replay would drop them. */
-const withOwn = (attributes: Outgoing['attributes'], own: Outgoing['attributes']) =>
+const withOwn = (attributes: OutgoingMessage['attributes'], own: OutgoingMessage['attributes']) =>
   mergedWithinLimit(carriedOf(attributes), { ...ownOf(attributes), ...own });
 
 const textOf = (value: string): MessageAttributeValue => ({ DataType: 'String', StringValue: value });

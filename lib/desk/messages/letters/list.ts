@@ -5,8 +5,8 @@ import {
   recordsOf,
   scanned,
 } from '../../../delivery/letters/read-records.ts';
-import type { DeskRecord, DeskTable, LetterRecord, List } from '../../../delivery/letters/record.ts';
-import { endRecord, type RecordEnding } from '../../../delivery/letters/write-record.ts';
+import type { IndexRecord, LetterIndex, LetterRecord, List } from '../../../delivery/letters/record.ts';
+import { type EndOfRecord, endRecord } from '../../../delivery/letters/write-record.ts';
 import { awsTroubleIn, errorName } from '../../../runtime/aws/error.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { readAuditLog } from '../../../stage/audit-log.ts';
@@ -18,7 +18,10 @@ import { type CauseOf, causesAmong, type Group, groupsOf } from './groups.ts';
 import { countsOf } from './queue.ts';
 
 /** @throws RefusedError if the deployment has no such table. */
-export const deskOf = ({ dynamodb, deskTable }: Pick<Target, 'dynamodb' | 'deskTable'>): DeskTable => {
+export const letterIndexOf = ({
+  dynamodb,
+  deskTable,
+}: Pick<Target, 'dynamodb' | 'deskTable'>): LetterIndex => {
   if (deskTable === undefined)
     throw new RefusedError(
       'The table of letters is not known. Set DESK_TABLE. If this is the local stack, restart `npm run local`.',
@@ -27,7 +30,7 @@ export const deskOf = ({ dynamodb, deskTable }: Pick<Target, 'dynamodb' | 'deskT
 };
 
 /** The records of a list at one time. */
-export const listingOf = <Of extends DeskRecord>(records: readonly Of[]) => {
+export const listingOf = <Of extends IndexRecord>(records: readonly Of[]) => {
   const all = records.toSorted(
     (one, other) => one.atMs - other.atMs || (one.message < other.message ? -1 : 1),
   );
@@ -64,7 +67,7 @@ export const readListing = async (
 ) => {
   const condition = isNarrow && filter.cause === undefined ? conditionOf(filter) : undefined;
   const options = { kinds: filter.kind, condition, signal };
-  return listingOf(await listed(deskOf(target), list, options).catch(refusedReading));
+  return listingOf(await listed(letterIndexOf(target), list, options).catch(refusedReading));
 };
 
 /** The conditions that DynamoDB can check by itself; `matches` decides. */
@@ -110,7 +113,7 @@ export type ListCounts = {
   queued: number;
 };
 
-export type Found = ListCounts &
+export type LetterSearch = ListCounts &
   ReturnType<typeof listingOf<LetterRecord>> & {
     /** Those that match, oldest first. */
     letters: LetterRecord[];
@@ -122,7 +125,7 @@ export const findLetters = async (
   filter: Filter,
   signal: AbortSignal,
   isNarrow = false,
-): Promise<Found> => {
+): Promise<LetterSearch> => {
   const [listing, queued] = await Promise.all([
     readListing(target, 'letter', { filter, isNarrow, signal }),
     queuedLetters(target),
@@ -164,7 +167,7 @@ export const factsOf = (letter: LetterRecord) => {
   };
 };
 
-export type Listed = ListCounts & {
+export type LetterList = ListCounts & {
   /** Oldest first, at most as many as requested. */
   letters: LetterFacts[];
   matching: number;
@@ -175,7 +178,7 @@ export const listLetters = async (
   target: Target,
   { filter, limit }: { filter: Filter; limit: number },
   { signal }: { signal: AbortSignal },
-): Promise<Listed> => {
+): Promise<LetterList> => {
   const { letters, listed, queued } = await findLetters(target, filter, signal, true);
   return { listed, queued, letters: letters.slice(0, limit).map(factsOf), matching: letters.length };
 };
@@ -193,11 +196,11 @@ export const groupLetters = async (
 };
 
 /** A listed letter that an operator selected. */
-export type Selected = { id: string; record: LetterRecord; group: Group };
+export type SelectedLetter = { id: string; record: LetterRecord; group: Group };
 
 export type Selection = ListCounts & {
   /** Oldest first. */
-  letters: Selected[];
+  letters: SelectedLetter[];
   groups: Group[];
   limitReached: boolean;
 };
@@ -221,17 +224,17 @@ export const selectLetters = async (
 };
 
 /** What was done to the letters of a cause of which none is left. They are compared with one another. @throws if the table cannot be read. */
-export const endedOf = async (
+export const endedLettersOf = async (
   target: Target,
   cause: readonly string[],
   signal: AbortSignal,
-): Promise<DeskRecord[]> => {
+): Promise<IndexRecord[]> => {
   const condition = {
     text: '#state IN (:replayed, :edited, :discarded)',
     names: { '#state': 'state' },
     values: { ':replayed': 'replayed', ':edited': 'edited', ':discarded': 'discarded' },
   };
-  const ended = await scanned(deskOf(target), condition, { signal }).catch(refusedReading);
+  const ended = await scanned(letterIndexOf(target), condition, { signal }).catch(refusedReading);
   return listingOf(ended).matching({ cause: [...cause] });
 };
 
@@ -253,7 +256,7 @@ export const findLetter = async (
     throw new UsageError(`${id} is too short for an id. Give at least its first 4 characters.`);
   // A whole id names one letter, though it may also be the beginning of other ids; all records need not be read for it.
   const whole = wholeId.test(id) ? [id] : [];
-  const named = (await recordsOf(deskOf(target), whole, { signal }).catch(refusedReading)).get(id);
+  const named = (await recordsOf(letterIndexOf(target), whole, { signal }).catch(refusedReading)).get(id);
   if (named?.state === 'letter') return { id, record: named as LetterRecord };
   const { letters } = await findLetters(target, { id: [id] }, signal);
   const record = letters.find((each) => each.message === id) ?? letters[0];
@@ -275,12 +278,12 @@ export const findLetter = async (
  * Ends the records of letters that have left the queue. A failed write is left to the next rebuild of the lists: the queue is the truth.
  */
 export const endRecords = async (
-  desk: DeskTable,
+  letterIndex: LetterIndex,
   letters: readonly { id: string; function: string; kind: string }[],
-  deedOf: (letter: { id: string }) => RecordEnding,
+  deedOf: (letter: { id: string }) => EndOfRecord,
 ): Promise<void> => {
   await inParallel(letters, (letter) =>
-    endRecord(desk, { ...letter, message: letter.id }, deedOf(letter)).catch(() => {}),
+    endRecord(letterIndex, { ...letter, message: letter.id }, deedOf(letter)).catch(() => {}),
   );
 };
 
@@ -301,7 +304,7 @@ export const readFlow = async (
   const still = new Set(letters.map(({ message }) => message));
   const touched = new Set(deeds.flatMap(({ meant, did }) => [...meant, ...did]));
   const look = { isOld: true, signal: options.signal };
-  const gone = await recordsOf(deskOf(target), [...touched.difference(still)], look);
+  const gone = await recordsOf(letterIndexOf(target), [...touched.difference(still)], look);
   return {
     arrived: [...letters.map(({ atMs }) => atMs), ...[...gone.values()].map(({ writtenMs = 0 }) => writtenMs)]
       .filter((atMs) => atMs >= options.sinceMs)

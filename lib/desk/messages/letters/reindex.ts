@@ -4,18 +4,18 @@ import { resourceIn } from '../../../delivery/handle/ledger-message.ts';
 import { letterChange } from '../../../delivery/letters/letter-facts.ts';
 import { type IndexedParts, indexedIn, indexedNames } from '../../../delivery/letters/parts.ts';
 import { listed } from '../../../delivery/letters/read-records.ts';
-import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
+import type { IndexRecord, LetterIndex } from '../../../delivery/letters/record.ts';
 import { putRecords, type RecordUpdate, writeRecord } from '../../../delivery/letters/write-record.ts';
 import { attribute, undefinedIfConditionFails } from '../../../runtime/aws/dynamodb.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { integrationNamed } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import { type Letter, sameness } from './letter.ts';
-import { deskOf } from './list.ts';
+import { letterIndexOf } from './list.ts';
 import { countsOf } from './queue.ts';
 import { type ReadOptions, withSession } from './session.ts';
 
-export type Reindexed = {
+export type ReindexResult = {
   /** Letters that were read from the queue. */
   letters: number;
   /** Letters whose entry was missing or wrong. */
@@ -43,16 +43,16 @@ type ReindexOptions = ReadOptions & { settleMs?: number };
 export const reindexLetters = async (
   target: Target,
   { settleMs = onItsWayMs, ...options }: ReindexOptions,
-): Promise<Reindexed> => {
-  const desk = deskOf(target);
+): Promise<ReindexResult> => {
+  const letterIndex = letterIndexOf(target);
   /** Entries whose letters were not read yet. */
   const unread = new Map(
-    (await listed(desk, 'letter')).map((record) => [
+    (await listed(letterIndex, 'letter')).map((record) => [
       record.message,
       { fingerprint: fingerprintOf(record), atMs: record.atMs },
     ]),
   );
-  const result: Reindexed = {
+  const result: ReindexResult = {
     letters: 0,
     added: 0,
     removed: 0,
@@ -76,7 +76,7 @@ export const reindexLetters = async (
         const changes = await Promise.all(
           letters.map(async (each) => [each.id, await changeOf(each)] as const),
         );
-        await putRecords(desk, new Map(changes));
+        await putRecords(letterIndex, new Map(changes));
         result.added += letters.length;
       };
       for await (const received of session.letters(options)) {
@@ -114,14 +114,14 @@ export const reindexLetters = async (
   }
   if (result.whole)
     await inParallel([...unread], async ([message, { atMs }]) => {
-      if (await removed(desk, { message, atMs })) result.removed += 1;
+      if (await removed(letterIndex, { message, atMs })) result.removed += 1;
     });
   else result.kept = unread.size;
   return result;
 };
 
 /** Equal if an entry says the same of a letter. Short, because there may be very many. */
-const fingerprintOf = (entry: Pick<DeskRecord, 'kind' | 'error' | 'replays'> & IndexedParts): string =>
+const fingerprintOf = (entry: Pick<IndexRecord, 'kind' | 'error' | 'replays'> & IndexedParts): string =>
   createHash('md5')
     .update(JSON.stringify([entry.kind, entry.replays, entry.error.slice(0, 100)]))
     .update(JSON.stringify(indexedNames.map((name) => entry[name])))
@@ -138,23 +138,23 @@ const changeOf = async (letter: Letter): Promise<RecordUpdate> => {
 };
 
 /** Puts a letter into the lists. */
-export const listLetter = async (desk: DeskTable, letter: Letter): Promise<boolean> =>
-  writeRecord(desk, letter.id, await changeOf(letter));
+export const listLetter = async (letterIndex: LetterIndex, letter: Letter): Promise<boolean> =>
+  writeRecord(letterIndex, letter.id, await changeOf(letter));
 
 /** Puts a letter that comes back from a file into the lists, with the time when it failed; false: the condition did not hold. */
 export const listImported = async (
-  desk: DeskTable,
+  letterIndex: LetterIndex,
   letter: Letter,
   condition: NonNullable<RecordUpdate['condition']>,
 ): Promise<boolean> => {
   const { facts, state } = await changeOf(letter);
   const writtenMs = Date.parse(letter.failure?.lastAt ?? '') || letter.sentMs;
-  return writeRecord(desk, letter.id, { state, facts: { ...facts, writtenMs }, condition });
+  return writeRecord(letterIndex, letter.id, { state, facts: { ...facts, writtenMs }, condition });
 };
 
 /** False if the record changed meanwhile. */
 const removed = async (
-  { dynamodb, table }: DeskTable,
+  { dynamodb, table }: LetterIndex,
   { message, atMs }: { message: string; atMs: number },
 ): Promise<boolean> => {
   const input = {

@@ -23,7 +23,7 @@ export type ReadSummary = {
 };
 
 /** Work on the dead-letter queue. Received letters stay leased until they are deleted or the session is closed. */
-export type Session = {
+export type QueueSession = {
   target: Target;
   queue: Queue;
   lease: VisibilityLease;
@@ -45,7 +45,7 @@ const receivers = 8;
 /** If SQS returns nothing new although its own count shows more, receiving goes on, at most this often. */
 const maxRounds = 5;
 
-export const openSession = async (target: Target): Promise<Session> => {
+export const openSession = async (target: Target): Promise<QueueSession> => {
   const queue = { sqs: await target.sqs(), url: await target.deadLetterQueueUrl() };
   const lease = createVisibilityLease(queue, target.leaseSeconds);
   const readLetter = createLetterReader(target);
@@ -107,7 +107,7 @@ export const openSession = async (target: Target): Promise<Session> => {
 /** Closes the session at the end, also after an error. */
 export const withSession = async <Value>(
   target: Target,
-  work: (session: Session) => Promise<Value>,
+  work: (session: QueueSession) => Promise<Value>,
 ): Promise<Value> => {
   const session = await openSession(target);
   try {

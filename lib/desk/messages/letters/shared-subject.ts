@@ -1,4 +1,4 @@
-import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import type { IndexRecord } from '../../../delivery/letters/record.ts';
 
 /** What letters of one cause are about, as they are counted. */
 export type SubjectTally = {
@@ -10,7 +10,7 @@ export type SubjectTally = {
   names: Set<string>;
 };
 
-export const newSubjectTally = ({ named }: Pick<DeskRecord, 'named'>): SubjectTally => ({
+export const newSubjectTally = ({ named }: Pick<IndexRecord, 'named'>): SubjectTally => ({
   letters: 0,
   users: new Set(),
   orgUnits: new Set(),
@@ -20,7 +20,7 @@ export const newSubjectTally = ({ named }: Pick<DeskRecord, 'named'>): SubjectTa
 
 export const tallySubject = (
   tally: SubjectTally,
-  { user, orgUnit, thing, named }: Pick<DeskRecord, 'user' | 'orgUnit' | 'thing' | 'named'>,
+  { user, orgUnit, thing, named }: Pick<IndexRecord, 'user' | 'orgUnit' | 'thing' | 'named'>,
 ): void => {
   tally.letters += 1;
   tally.users.add(user);

@@ -1,7 +1,7 @@
 import { eventIn } from '../../../message/envelope.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import { functionOf } from './event-body.ts';
-import type { Published } from './publish.ts';
+import type { PublishResult } from './publish.ts';
 import { openRows, type Source } from './rows.ts';
 
 /** An invalid row: its cells by column, and the problems by column if they concern one. */
@@ -12,12 +12,12 @@ export type BadRow = {
   wrong: Map<string, string>;
 };
 
-type Checked = Pick<Published, 'problems'> & { limit: number; integrations: Integrations };
+type BadRowsOptions = Pick<PublishResult, 'problems'> & { limit: number; integrations: Integrations };
 
 /** Reads the first rows that the check of a file reported, with their cells. */
 export const badRows = async (
   source: Source,
-  { problems, limit, integrations }: Checked,
+  { problems, limit, integrations }: BadRowsOptions,
 ): Promise<BadRow[]> => {
   const byLine = new Map(problems.slice(0, limit).map(({ line, problem }) => [line, problem]));
   const found: BadRow[] = [];
@@ -37,7 +37,7 @@ export type GoodRow = { line: number; function: string; cells: Map<string, strin
 /** Reads the first rows of which the check of a file reported no problem, as far as it reported all problems. */
 export const goodRows = async (
   source: Source,
-  { problems, invalid, limit, integrations }: Checked & Pick<Published, 'invalid'>,
+  { problems, invalid, limit, integrations }: BadRowsOptions & Pick<PublishResult, 'invalid'>,
 ): Promise<GoodRow[]> => {
   const bad = new Set(problems.map(({ line }) => line));
   const lastKnown = problems.length < invalid ? (problems.at(-1)?.line ?? 0) : Number.POSITIVE_INFINITY;

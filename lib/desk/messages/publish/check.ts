@@ -6,7 +6,7 @@ import type { ShownProblem } from '../../../message/failure.ts';
 import { readMessageJson } from '../../../message/json.ts';
 import { draftOf, messageType } from '../../../message/message.ts';
 import { safe } from '../../../message/safe-text.ts';
-import { maxMessageBytes, type Outgoing, sqsProblem } from '../../../message/sqs-limits.ts';
+import { maxMessageBytes, type OutgoingMessage, sqsProblem } from '../../../message/sqs-limits.ts';
 import { problemsIn } from '../../../platform/client/failure-of.ts';
 import { integrationNames } from '../../../stage/function-names.ts';
 import { functionOf } from './event-body.ts';
@@ -14,18 +14,18 @@ import type { Row } from './rows.ts';
 
 type MaybeIntegration = Integration<unknown> | undefined;
 
-export type Checking = {
+export type CheckOptions = {
   /** The integration of this name, if there is one. */
   integrationOf(name: string): MaybeIntegration | Promise<MaybeIntegration>;
   /** What each message carries beside its body. */
-  attributes: Outgoing['attributes'];
+  attributes: OutgoingMessage['attributes'];
   /** What else may help if there is no function for the type. */
   ifNoType?: string;
   signal: AbortSignal;
   nowMs: number;
 };
 
-export type Checked = {
+export type CheckResult = {
   valid: number;
   invalid: number;
   /** Rows that produce no message by the mapping. */
@@ -44,9 +44,9 @@ export const checkRows = async (
   {
     onProblems,
     ...checking
-  }: Checking & { onProblems(line: number, problems: readonly ShownProblem[]): void },
-): Promise<Checked> => {
-  const result: Checked = { valid: 0, invalid: 0, skipped: 0, functions: {}, outdated: 0, same: 0 };
+  }: CheckOptions & { onProblems(line: number, problems: readonly ShownProblem[]): void },
+): Promise<CheckResult> => {
+  const result: CheckResult = { valid: 0, invalid: 0, skipped: 0, functions: {}, outdated: 0, same: 0 };
   for await (const { row, checked } of checkedRows(rows, checking)) {
     if (checked === undefined) result.skipped += 1;
     else if (checked.problems !== undefined) {
@@ -63,7 +63,7 @@ export const checkRows = async (
 };
 
 /** `checked` is undefined for a row that produces no message. */
-export async function* checkedRows(rows: AsyncIterable<Row>, checking: Checking) {
+export async function* checkedRows(rows: AsyncIterable<Row>, checking: CheckOptions) {
   const seen = new Map<string, number>();
   for await (const row of rows) {
     if (checking.signal.aborted) return;
@@ -77,7 +77,7 @@ type Result =
 
 const check = async (
   { body, problem: unreadable = 'is empty', line, made }: Row,
-  { integrationOf, attributes, ifNoType, nowMs }: Checking,
+  { integrationOf, attributes, ifNoType, nowMs }: CheckOptions,
   seen: Map<string, number>,
 ): Promise<Result> => {
   if (body === undefined) return { problems: [{ problem: unreadable }] };

@@ -3,7 +3,7 @@ import { isObject } from '../../../message/json.ts';
 import { messageType } from '../../../message/message.ts';
 
 /** How messages are dated and named. */
-export type Dating = {
+export type EventTimeOptions = {
   /** Of the file and the mapping. */
   digest: string;
   time: string;
@@ -29,7 +29,7 @@ const timeInId = (time: string): string => time.replace(/[-:.]/g, '');
 export const eventBody = (
   given: { data: unknown; time?: unknown; id?: unknown },
   { line, name, part }: { line: number; name: string; part?: number },
-  { digest, time, now, isRepeatable }: Dating,
+  { digest, time, now, isRepeatable }: EventTimeOptions,
 ): Body => {
   const isNew = (now || (given.time === undefined && given.id === undefined)) && isRepeatable(name);
   const own = given.id ?? [digest, line, ...(part === undefined ? [] : [part])].join('-');
@@ -47,7 +47,7 @@ export const eventBody = (
 };
 
 /** A whole event, as it is written. */
-export const saidBody = (text: string, line: number, { time, now, isRepeatable }: Dating): Body => {
+export const saidBody = (text: string, line: number, { time, now, isRepeatable }: EventTimeOptions): Body => {
   const event = now ? eventIn(text) : undefined;
   if (!isObject(event)) return { body: text, isNew: false };
   const { id, type } = event as { id?: unknown; type?: unknown };

@@ -1,5 +1,5 @@
 import { watchOutcomes } from '../../../delivery/letters/outcomes.ts';
-import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
+import type { IndexRecord, LetterIndex } from '../../../delivery/letters/record.ts';
 import type { PublishedMessage } from './publish.ts';
 
 /** `unknown`: no function reported an outcome in time. */
@@ -14,7 +14,7 @@ export type MessageResult = PublishedMessage & {
   remedy?: string | undefined;
 };
 
-export type Awaited = {
+export type PublishOutcomes = {
   messages: MessageResult[];
   outcomes: Record<PublishedOutcome, number>;
   /** Some outcomes could not be read. */
@@ -23,14 +23,14 @@ export type Awaited = {
 
 /** Waits for the outcomes of messages that were sent with the attribute `receipt`. */
 export const awaitOutcomes = async (
-  desk: DeskTable,
+  letterIndex: LetterIndex,
   messages: readonly PublishedMessage[],
   {
     onKnown,
     ...options
   }: { waitSeconds: number; signal: AbortSignal; onKnown?: (known: number, of: number) => void },
-): Promise<Awaited> => {
-  const watch = watchOutcomes(desk);
+): Promise<PublishOutcomes> => {
+  const watch = watchOutcomes(letterIndex);
   const ids = messages.map(({ messageId }) => messageId);
   const known = (): number =>
     ids.filter((id) => ['through', 'cameBack'].includes(watch.outcomeOf(id))).length;
@@ -47,11 +47,11 @@ export const awaitOutcomes = async (
   );
   const counts = Object.fromEntries(
     outcomes.map((each) => [each, results.filter(({ outcome }) => outcome === each).length]),
-  ) as Awaited['outcomes'];
+  ) as PublishOutcomes['outcomes'];
   return { messages: results, outcomes: counts, unread: watch.problem() !== undefined };
 };
 
-const resultBy = (record: DeskRecord | undefined): Omit<MessageResult, keyof PublishedMessage> => {
+const resultBy = (record: IndexRecord | undefined): Omit<MessageResult, keyof PublishedMessage> => {
   if (record === undefined) return { outcome: 'unknown' };
   const { state, kind, error, words, remedy } = record;
   if (state === 'done' || state === 'duplicate' || state === 'superseded') return { outcome: state };

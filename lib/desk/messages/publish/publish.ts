@@ -1,7 +1,7 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { problemsText } from '../../../message/failure.ts';
 import { bulkAttributes } from '../../../message/message.ts';
-import type { Outgoing } from '../../../message/sqs-limits.ts';
+import type { OutgoingMessage } from '../../../message/sqs-limits.ts';
 import { sendAll } from '../../../runtime/aws/sqs.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { awsTimeMs } from '../../../stage/aws-time.ts';
@@ -9,7 +9,7 @@ import { RefusedError } from '../../../stage/command-errors.ts';
 import { fileOf } from '../../../stage/input.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
-import { type Checked, type Checking, checkedRows, checkRows } from './check.ts';
+import { type CheckOptions, type CheckResult, checkedRows, checkRows } from './check.ts';
 import { openRows, type Row, type Source } from './rows.ts';
 
 type PublishOptions = Source & {
@@ -29,7 +29,7 @@ type PublishOptions = Source & {
 
 export type PublishedMessage = { line: number; function: string; eventId: string; messageId: string };
 
-export type Published = Checked & {
+export type PublishResult = CheckResult & {
   sent: number;
   /** What SQS accepted, in that order. */
   messages: PublishedMessage[];
@@ -40,17 +40,17 @@ export type Published = Checked & {
 const maxProblems = 1_000;
 
 /** Sends a file's messages to their queues. If any is invalid, sends none, unless `validOnly` is set. */
-export const publishMessages = async (target: Target, options: PublishOptions): Promise<Published> => {
+export const publishMessages = async (target: Target, options: PublishOptions): Promise<PublishResult> => {
   const { dryRun, validOnly, audit, signal } = options;
   const rows = await openRows(options, options.integrations);
-  const problems: Published['problems'] = [];
+  const problems: PublishResult['problems'] = [];
   const nowMs = dryRun ? Date.now() : await awsTimeMs(target);
   const checking = checkingOf(options, nowMs);
   const checked = await checkRows(rows(nowMs), {
     ...checking,
     onProblems: (line, found) => complain(problems, line, problemsText(found)),
   });
-  const result: Published = { ...checked, sent: 0, messages: [], problems };
+  const result: PublishResult = { ...checked, sent: 0, messages: [], problems };
   const refused = result.invalid > 0 && !validOnly;
   if (signal.aborted || dryRun || refused || result.valid === 0) return result;
 
@@ -69,11 +69,11 @@ export const publishMessages = async (target: Target, options: PublishOptions): 
   return result;
 };
 
-const complain = (problems: Published['problems'], line: number, problem: string): void => {
+const complain = (problems: PublishResult['problems'], line: number, problem: string): void => {
   if (problems.length < maxProblems) problems.push({ line, problem });
 };
 
-const checkingOf = ({ integrations, signal, ...options }: PublishOptions, nowMs: number): Checking => ({
+const checkingOf = ({ integrations, signal, ...options }: PublishOptions, nowMs: number): CheckOptions => ({
   integrationOf: (name) => integrations.get(name),
   attributes: attributesOf(options),
   ifNoType: 'for data without an envelope, name its function',
@@ -81,14 +81,14 @@ const checkingOf = ({ integrations, signal, ...options }: PublishOptions, nowMs:
   nowMs,
 });
 
-type Sending = PublishOptions & {
+type PublishContext = PublishOptions & {
   sqs: SQSClient;
   urls: Map<string, string>;
-  checking: Checking;
-  result: Published;
+  checking: CheckOptions;
+  result: PublishResult;
 };
 
-const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<void> => {
+const sendValid = async (rows: AsyncIterable<Row>, sending: PublishContext): Promise<void> => {
   const { sqs, urls, result, signal, onSent } = sending;
   const attributes = attributesOf(sending);
   const waiting = new Map<string, { line: number; eventId: string; body: string }[]>();
@@ -121,7 +121,7 @@ const sendValid = async (rows: AsyncIterable<Row>, sending: Sending): Promise<vo
 const attributesOf = ({
   bulk,
   receipts = false,
-}: Pick<PublishOptions, 'bulk' | 'receipts'>): Outgoing['attributes'] => ({
+}: Pick<PublishOptions, 'bulk' | 'receipts'>): OutgoingMessage['attributes'] => ({
   ...(bulk && bulkAttributes),
   ...(receipts && { receipt: { DataType: 'String', StringValue: 'yes' } }),
 });

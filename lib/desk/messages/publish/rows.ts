@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from '../../../delivery/mapping/columns.ts';
-import { eventsOf, type Made, problemWithValue } from '../../../delivery/mapping/events.ts';
+import { eventsOf, type MappedEvents, problemWithValue } from '../../../delivery/mapping/events.ts';
 import { columnsIn, type Mapping, mappingAs, readMapping } from '../../../delivery/mapping/mapping.ts';
-import { type Unwrapped, unwrapped } from '../../../message/envelope.ts';
+import { type UnwrapResult, unwrapped } from '../../../message/envelope.ts';
 import { isJson, isObject, readJson, readJsonWithPlace } from '../../../message/json.ts';
 import { maxMessageBytes } from '../../../message/sqs-limits.ts';
 import { delimiterIn } from '../../../runtime/files/tables/delimiter.ts';
@@ -16,7 +16,7 @@ import type { Input } from '../../../stage/input.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import { linesIn, withoutMark } from '../../../stage/lines.ts';
 import { unknownName } from '../../../stage/nearest.ts';
-import { type Body, type Dating, eventBody, saidBody } from './event-body.ts';
+import { type Body, type EventTimeOptions, eventBody, saidBody } from './event-body.ts';
 import { type Format, formatOf, formats } from './formats.ts';
 
 /** One message of a file, or why there is none. `line` counts from 1; in a JSON file it counts messages. */
@@ -25,7 +25,7 @@ export type Row = {
   body?: string;
   problem?: string;
   /** With a mapping: problems are reported by the columns that produced the message. */
-  made?: Pick<Made, 'columns'>;
+  made?: Pick<MappedEvents, 'columns'>;
   /** With a mapping: the row produces no message. */
   skipped?: boolean;
   /** As in event-body.ts. */
@@ -84,7 +84,7 @@ export const openRows = async (
     });
   const readingOf = readerOf({ kind, input, mapping, integration, integrations });
   return (nowMs = Date.now()) => {
-    const dating: Dating = {
+    const dating: EventTimeOptions = {
       digest,
       now,
       time: new Date(nowMs).toISOString(),
@@ -94,7 +94,7 @@ export const openRows = async (
   };
 };
 
-type Opened = Pick<Source, 'input' | 'mapping'> & {
+type OpenTable = Pick<Source, 'input' | 'mapping'> & {
   kind: Format;
   integration: Integration<unknown> | undefined;
   integrations: Integrations;
@@ -106,7 +106,7 @@ const readerOf = ({
   mapping,
   integration,
   integrations,
-}: Opened): ((dating: Dating) => AsyncGenerator<Row>) => {
+}: OpenTable): ((dating: EventTimeOptions) => AsyncGenerator<Row>) => {
   if (mapping) {
     if (kind !== 'csv')
       throw new UsageError(`A mapping is only for the rows of a CSV file, not for ${kind}.`);
@@ -121,7 +121,7 @@ const readerOf = ({
     return (dating) => csvRows(input, ownRows(integration, dating));
   }
   const bodyIn =
-    (dating: Dating): BodyIn =>
+    (dating: EventTimeOptions): BodyIn =>
     (json, line, text) => {
       const isBare = integration && isObject(json) && !('specversion' in json) && isPlain(unwrapped(json));
       return isBare
@@ -134,7 +134,7 @@ const readerOf = ({
 };
 
 /** Data without an envelope, neither ours nor a service's. */
-const isPlain = (unwrappedEvent: Unwrapped): boolean =>
+const isPlain = (unwrappedEvent: UnwrapResult): boolean =>
   'event' in unwrappedEvent && unwrappedEvent.envelopes.length === 0;
 
 const integrationOf = (name: string | undefined, integrations: Integrations) => {
@@ -223,7 +223,7 @@ type TableFormat = {
 };
 
 /** For a table whose columns are the fields of one function's data. */
-const ownRows = (integration: Integration<unknown>, dating: Dating): TableFormat => {
+const ownRows = (integration: Integration<unknown>, dating: EventTimeOptions): TableFormat => {
   const columns = columnsOf(integration);
   let decimal: 'either' | undefined;
   return {
@@ -249,7 +249,7 @@ const refuseTwice = (header: string[], name: string): void => {
 };
 
 /** For a table whose columns are the SIS' own. */
-const mappedRows = (given: Mapping, dating: Dating): TableFormat => {
+const mappedRows = (given: Mapping, dating: EventTimeOptions): TableFormat => {
   const columns = columnsIn(given);
   let mapping = given;
   return {

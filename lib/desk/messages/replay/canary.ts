@@ -1,17 +1,17 @@
 import { eventIn } from '../../../message/envelope.ts';
 import { versionOf } from '../../../message/version.ts';
-import type { InHand } from '../letters/leased-letters.ts';
+import type { LeasedLetters } from '../letters/leased-letters.ts';
 import type { Letter } from '../letters/letter.ts';
-import type { Selected } from '../letters/list.ts';
+import type { SelectedLetter } from '../letters/list.ts';
 
 /**
  * One letter of each cause in turn, up to `size`, and at least one of each cause. Of each resource the newest letter goes first: an older
  * one would wait for it.
  */
 export const canaryOf = async (
-  { letters, read }: Pick<InHand<Selected>, 'letters' | 'read'>,
+  { letters, read }: Pick<LeasedLetters<SelectedLetter>, 'letters' | 'read'>,
   size: number,
-): Promise<Selected[]> => {
+): Promise<SelectedLetter[]> => {
   const older = await olderOnes(letters, read);
   const groups = [...Map.groupBy(letters, ({ group }) => group).values()].map((each) => [
     ...each.filter((letter) => !older.has(letter)),
@@ -26,13 +26,13 @@ export const canaryOf = async (
 
 /** The letters of whose resource another one is newer. */
 const olderOnes = async (
-  letters: readonly Selected[],
-  read: InHand<Selected>['read'],
-): Promise<Set<Selected>> => {
-  const older = new Set<Selected>();
+  letters: readonly SelectedLetter[],
+  read: LeasedLetters<SelectedLetter>['read'],
+): Promise<Set<SelectedLetter>> => {
+  const older = new Set<SelectedLetter>();
   for (const [resource, alike] of Map.groupBy(letters, ({ record }) => record.resource)) {
     if (resource === undefined || alike.length < 2) continue;
-    let newest: { letter: Selected; version: string } | undefined;
+    let newest: { letter: SelectedLetter; version: string } | undefined;
     for (const letter of alike) {
       const version = versionIn(await read(letter));
       if (newest === undefined || version > newest.version) {

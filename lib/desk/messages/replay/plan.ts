@@ -1,6 +1,6 @@
 import { needsDecision, replayedOften } from '../../../message/failure-kinds.ts';
 import { causeIn, type Group, type GroupCause } from '../letters/groups.ts';
-import type { Selected, Selection } from '../letters/list.ts';
+import type { SelectedLetter, Selection } from '../letters/list.ts';
 import type { Preflight } from './preflight.ts';
 
 export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
@@ -40,11 +40,11 @@ export type PlanOptions = {
 export const planReplay = (
   selection: Selection,
   { preflight, includeUncertain }: PlanOptions,
-): { plan: Plan; toSend: Selected[] } => {
-  const toSend: Selected[] = [];
-  const uncertain: Selected[] = [];
-  const notChecked: Selected[] = [];
-  const notYet: { letter: Selected; why: string; todo: string }[] = [];
+): { plan: Plan; toSend: SelectedLetter[] } => {
+  const toSend: SelectedLetter[] = [];
+  const uncertain: SelectedLetter[] = [];
+  const notChecked: SelectedLetter[] = [];
+  const notYet: { letter: SelectedLetter; why: string; todo: string }[] = [];
   let unknownSource = 0;
   for (const letter of selection.letters) {
     if (letter.record.kind === 'unknown-source') {
@@ -81,7 +81,7 @@ export const planReplay = (
   return { plan, toSend };
 };
 
-const grouped = (letters: Selected[]): PlannedGroup[] =>
+const grouped = (letters: SelectedLetter[]): PlannedGroup[] =>
   [...Map.groupBy(letters, ({ group }) => group)]
     .map(([group, each]) => ({ ...causeIn(group), remedy: group.remedy, letters: each.length }))
     .sort((one, other) => other.letters - one.letters);

@@ -8,13 +8,13 @@ import { type Connection, withConnection } from '../../../stage/connection/conne
 import { loadFunctions } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { Group } from '../letters/groups.ts';
-import type { Selected, Selection } from '../letters/list.ts';
+import type { SelectedLetter, Selection } from '../letters/list.ts';
 
 /**
  * Why a letter would fail again and what to do first, as far as is known without sending it; undefined: nothing speaks against it.
  * `unchecked`: what decides this was not looked at.
  */
-export type Preflight = (letter: Selected) => { why: string; todo: string } | 'unchecked' | undefined;
+export type Preflight = (letter: SelectedLetter) => { why: string; todo: string } | 'unchecked' | undefined;
 
 export type PreflightOptions = {
   /** Asks the platform, too. */
@@ -34,7 +34,7 @@ export const runPreflight = async (
   { probe, functionsReachedMs }: PreflightOptions,
 ): Promise<{ preflight: Preflight; report: ConnectionReport | undefined }> => {
   const signedByUsers = await functionsSignedByUsers();
-  const needsSecret = ({ record: { kind, function: name, user } }: Selected): boolean =>
+  const needsSecret = ({ record: { kind, function: name, user } }: SelectedLetter): boolean =>
     kind === 'missing-credential' && user !== undefined && signedByUsers.has(name);
   const asked = { selection, signedByUsers, needsSecret };
   if (!probe && !selection.letters.some(needsSecret)) return { preflight: unreadable, report: undefined };
@@ -62,7 +62,7 @@ const reportOf = async (
 type AskedLetters = {
   selection: Selection;
   signedByUsers: ReadonlySet<string>;
-  needsSecret(letter: Selected): boolean;
+  needsSecret(letter: SelectedLetter): boolean;
 };
 
 /** Letters whose user has no secret yet. */
@@ -71,7 +71,7 @@ const secretsPreflight = async (
   { secretPrefix }: Connection,
   { selection, needsSecret }: AskedLetters,
 ): Promise<Preflight> => {
-  const secretOf = (letter: Selected): string | undefined =>
+  const secretOf = (letter: SelectedLetter): string | undefined =>
     needsSecret(letter) ? `${secretPrefix}/users/${letter.record.user}` : undefined;
   const named = selection.letters.map((letter) => secretOf(letter));
   const secrets = [...new Set(named.flatMap((each) => each ?? []))];
@@ -146,7 +146,7 @@ const groupsStillRefused = async (
   { client, site: { apiRoot } }: Connection,
   { selection, signedByUsers }: Pick<AskedLetters, 'selection' | 'signedByUsers'>,
 ): Promise<Set<Group>> => {
-  const samples = new Map<Group, Selected>();
+  const samples = new Map<Group, SelectedLetter>();
   for (const letter of selection.letters)
     if (lacksRight(letter.record.kind) && samples.size < maxProbes)
       samples.set(letter.group, samples.get(letter.group) ?? letter);

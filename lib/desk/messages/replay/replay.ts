@@ -7,7 +7,7 @@ import type { Target } from '../../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
 import { withLetters } from '../letters/leased-letters.ts';
 import type { Letter } from '../letters/letter.ts';
-import { type Selected, selectLetters } from '../letters/list.ts';
+import { type SelectedLetter, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
 import { type Plan, planReplay } from './plan.ts';
 import { type Preflight, type PreflightOptions, runPreflight } from './preflight.ts';
@@ -103,7 +103,7 @@ export const replayLetters = async (
   }
 };
 
-const refusedBecause = ({ group: { remedy } }: Selected) => ({
+const refusedBecause = ({ group: { remedy } }: SelectedLetter) => ({
   why: 'their functions would still refuse their messages',
   todo: remedy,
 });
@@ -114,10 +114,10 @@ const maxLooked = 2_000;
 /** Whether invalid letters would be refused again. Not known of those that are not received, or not within `atMost`, if there are others. */
 const isStillInvalid = async (
   target: Target,
-  letters: readonly Selected[],
+  letters: readonly SelectedLetter[],
   options: ReadOptions & { atMost: number },
-): Promise<Map<Selected, boolean>> => {
-  const refused = new Map<Selected, boolean>();
+): Promise<Map<SelectedLetter, boolean>> => {
+  const refused = new Map<SelectedLetter, boolean>();
   const invalid = letters.filter(({ record }) => isCorrectedFirst(record.kind));
   const atMost = invalid.length === letters.length ? Number.POSITIVE_INFINITY : options.atMost;
   if (invalid.length > 0)

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Outcomes, type SendOutcome, watchOutcomes } from '../../../delivery/letters/outcomes.ts';
-import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import type { IndexRecord } from '../../../delivery/letters/record.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { causeIn, type Group, type GroupCause, groupsOf } from '../letters/groups.ts';
-import type { InHand } from '../letters/leased-letters.ts';
+import type { LeasedLetters } from '../letters/leased-letters.ts';
 import type { Letter } from '../letters/letter.ts';
-import { deskOf, type Selected } from '../letters/list.ts';
+import { letterIndexOf, type SelectedLetter } from '../letters/list.ts';
 import { canaryOf } from './canary.ts';
-import { type Sending, sendAndDelete } from './send-and-delete.ts';
+import { type SendReason, sendAndDelete } from './send-and-delete.ts';
 
 /** The results for the letters of one cause. */
 export type CauseCounts = GroupCause & {
@@ -73,12 +73,12 @@ export type RunHooks = {
 export type OutcomeCounts = Omit<CauseCounts, keyof GroupCause>;
 
 type Parts = {
-  inHand: InHand<Selected>;
-  toSend: Selected[];
+  inHand: LeasedLetters<SelectedLetter>;
+  toSend: SelectedLetter[];
   options: RunOptions;
   hooks: RunHooks;
   /** What to send of a letter, or why it stays a letter. */
-  prepare(letter: Letter): Promise<{ letter: Letter; sending: Sending } | { problem: string }>;
+  prepare(letter: Letter): Promise<{ letter: Letter; sending: SendReason } | { problem: string }>;
 };
 
 const progressMs = 1_000;
@@ -88,21 +88,21 @@ const maxFailuresInARow = 20;
 /** One run of a replay. */
 export class ReplayRun {
   readonly #parts: Parts;
-  readonly #gone: ReadonlySet<Selected>;
-  readonly #all: readonly Selected[];
+  readonly #gone: ReadonlySet<SelectedLetter>;
+  readonly #all: readonly SelectedLetter[];
   readonly #outcomes: Outcomes;
   /** SQS' id of the message, by the letter's id; undefined if SQS did not return it. */
   readonly #sent = new Map<string, string | undefined>();
   /** The letters of each function, in the order of sending. */
-  readonly #rows = new Map<string, Selected[]>();
+  readonly #rows = new Map<string, SelectedLetter[]>();
   readonly #failed: ReplayCounts['failed'] = [];
   readonly #undeleted: string[] = [];
   readonly #stillInvalid = new Set<string>();
-  readonly #setAside = new Set<Selected>();
+  readonly #setAside = new Set<SelectedLetter>();
   /** What may be sent. */
-  readonly #backlog = new Backlog<Selected>();
+  readonly #backlog = new Backlog<SelectedLetter>();
   /** Letters whose outcome was awaited for as long as it may take. */
-  readonly #awaited = new Set<Selected>();
+  readonly #awaited = new Set<SelectedLetter>();
   #failuresInARow = 0;
   #sending = 0;
 
@@ -112,7 +112,7 @@ export class ReplayRun {
     // If it was interrupted before all were found, it is unknown which of them are gone.
     this.#gone = new Set(hooks.signal.aborted ? [] : inHand.gone);
     this.#all = toSend.filter((letter) => !this.#gone.has(letter));
-    this.#outcomes = watchOutcomes(deskOf(inHand.session.target));
+    this.#outcomes = watchOutcomes(letterIndexOf(inHand.session.target));
   }
 
   /** Returns why it stopped early, if it did. */
@@ -125,7 +125,7 @@ export class ReplayRun {
     if (hooks.signal.aborted) close();
     hooks.signal.addEventListener('abort', close, { once: true });
     try {
-      const sending = paced(this.#backlog, {
+      const sending = processAtRate(this.#backlog, {
         rate: options.rate,
         signal: hooks.signal,
         stop: () => this.#whyStop() !== undefined,
@@ -165,7 +165,7 @@ export class ReplayRun {
     };
   }
 
-  async #release(letters: readonly Selected[]): Promise<undefined> {
+  async #release(letters: readonly SelectedLetter[]): Promise<undefined> {
     this.#backlog.add(letters);
   }
 
@@ -179,9 +179,9 @@ export class ReplayRun {
     if (canary.length > 0 && this.#failed.length === canary.length)
       return `SQS refused the canary: ${this.#failed[0]?.reason}`;
     const restOf = Map.groupBy(rest, ({ group }) => group);
-    const undecided: Selected[] = [];
+    const undecided: SelectedLetter[] = [];
     let released = 0;
-    const release = (letters: readonly Selected[]): void => {
+    const release = (letters: readonly SelectedLetter[]): void => {
       released += letters.length;
       this.#backlog.add(letters);
     };
@@ -206,7 +206,7 @@ export class ReplayRun {
     return released > 0 || rest.size === 0 ? undefined : whyNoneFollows(result);
   }
 
-  #canaryResult(letters: Selected[], seconds: number): Canary {
+  #canaryResult(letters: SelectedLetter[], seconds: number): Canary {
     return {
       letters: letters.length,
       cameBack: groupsOf(this.#recordsWith(letters, 'cameBack')).groups,
@@ -216,11 +216,11 @@ export class ReplayRun {
     };
   }
 
-  async #send(letters: Selected[]): Promise<void> {
+  async #send(letters: SelectedLetter[]): Promise<void> {
     const { inHand, toSend, hooks, prepare } = this.#parts;
     this.#sending += 1;
     try {
-      const prepared: { letter: Letter; sending: Sending }[] = [];
+      const prepared: { letter: Letter; sending: SendReason }[] = [];
       for (const selected of letters) {
         const ready = await prepare(await inHand.read(selected));
         if ('letter' in ready) prepared.push(ready);
@@ -244,15 +244,15 @@ export class ReplayRun {
     hooks.onSent?.(this.#sent.size, toSend.length - this.#setAside.size);
   }
 
-  #outcomeOf({ id }: Selected): SendOutcome {
+  #outcomeOf({ id }: SelectedLetter): SendOutcome {
     return this.#outcomes.outcomeOf(this.#sent.get(id) ?? '');
   }
 
-  #sentOf(letters: readonly Selected[]): Selected[] {
+  #sentOf(letters: readonly SelectedLetter[]): SelectedLetter[] {
     return letters.filter(({ id }) => this.#sent.has(id));
   }
 
-  #recordsWith(letters: readonly Selected[], outcome: SendOutcome): DeskRecord[] {
+  #recordsWith(letters: readonly SelectedLetter[], outcome: SendOutcome): IndexRecord[] {
     return letters.flatMap((letter) =>
       this.#outcomeOf(letter) === outcome
         ? (this.#outcomes.recordOf(this.#sent.get(letter.id) ?? '') ?? [])
@@ -260,7 +260,7 @@ export class ReplayRun {
     );
   }
 
-  async #settled(letters: readonly Selected[]): Promise<void> {
+  async #settled(letters: readonly SelectedLetter[]): Promise<void> {
     const { options, hooks } = this.#parts;
     const ids = this.#sentOf(letters).map(({ id }) => this.#sent.get(id) ?? '');
     await this.#outcomes.settled(ids, { signal: hooks.signal, waitSeconds: options.waitSeconds });
@@ -293,7 +293,7 @@ export class ReplayRun {
     return undefined;
   }
 
-  #countsOf(letters: readonly Selected[]): OutcomeCounts {
+  #countsOf(letters: readonly SelectedLetter[]): OutcomeCounts {
     const counts = { sent: 0, through: 0, cameBack: 0, waits: 0, unknown: 0, setAside: 0, notTried: 0 };
     const failed = new Set(this.#failed.map(({ id }) => id));
     for (const letter of letters)
@@ -313,7 +313,7 @@ const whyNoneFollows = ({ letters, cameBack, waits, undecided }: Canary): string
   return 'the canary waits, or came back';
 };
 
-type Pace<Item> = {
+type RateOptions<Item> = {
   /** Items per second. */
   rate: number;
   signal: AbortSignal;
@@ -326,7 +326,10 @@ type Pace<Item> = {
 const parallel = 8;
 
 /** Processes items at an even pace, at most ten at a time. Finishes what has begun, also when it stops. */
-const paced = <Item>(backlog: Backlog<Item>, { rate, signal, stop, work }: Pace<Item>): Promise<void> => {
+const processAtRate = <Item>(
+  backlog: Backlog<Item>,
+  { rate, signal, stop, work }: RateOptions<Item>,
+): Promise<void> => {
   const size = Math.min(10, Math.max(1, Math.round(rate / 5)));
   const atPace = async function* () {
     let dueMs = performance.now();

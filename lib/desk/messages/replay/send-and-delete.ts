@@ -2,12 +2,12 @@ import { type DeadLetter, fitting } from '../../../delivery/letters/dead-letter.
 import { historyIn, type OperatorAction, withOperatorAction } from '../../../delivery/letters/history.ts';
 import { mergedWithinLimit } from '../../../delivery/letters/parts.ts';
 import { needsDecision } from '../../../message/failure-kinds.ts';
-import { maxMessageBytes, type Outgoing, withoutRefused } from '../../../message/sqs-limits.ts';
+import { maxMessageBytes, type OutgoingMessage, withoutRefused } from '../../../message/sqs-limits.ts';
 import { sendAll } from '../../../runtime/aws/sqs.ts';
 import { actorOf } from '../../../stage/actor.ts';
 import type { Letter } from '../letters/letter.ts';
-import { deskOf, endRecords } from '../letters/list.ts';
-import type { Session } from '../letters/session.ts';
+import { endRecords, letterIndexOf } from '../letters/list.ts';
+import type { QueueSession } from '../letters/session.ts';
 import { leaseEnded } from '../letters/visibility-lease.ts';
 
 export type SendOutcome = {
@@ -20,15 +20,15 @@ export type SendOutcome = {
 };
 
 /** Who sends it, and why. `edited`: the address of the original. */
-export type Sending = { why?: string | undefined; original?: string };
+export type SendReason = { why?: string | undefined; original?: string };
 
 /**
  * Sends the letters' messages back to their queues, then deletes the letters: a crash in between leaves both, never neither. The lists
  * follow.
  */
 export const sendAndDelete = async (
-  session: Session,
-  letters: readonly { letter: Letter; sending: Sending }[],
+  session: QueueSession,
+  letters: readonly { letter: Letter; sending: SendReason }[],
 ): Promise<SendOutcome> => {
   const { target, queue, lease } = session;
   const by = await actorOf(target);
@@ -39,7 +39,9 @@ export const sendAndDelete = async (
     for (const one of each) if (!current.includes(one)) failed.set(one.letter.id, leaseEnded);
     if (url === undefined) for (const { letter } of each) failed.set(letter.id, 'it has no queue');
     if (url === undefined) continue;
-    const outgoing = current.map(({ letter, sending }) => messageFor(letter, deedOf(letter, sending, by)));
+    const outgoing = current.map(({ letter, sending }) =>
+      messageFor(letter, operatorActionOf(letter, sending, by)),
+    );
     const { failures, messageIds } = await sendAll({ sqs: queue.sqs, url }, outgoing);
     for (const [at, { letter }] of current.entries()) {
       const reason = failures.get(at);
@@ -57,7 +59,7 @@ export const sendAndDelete = async (
   ];
   const ending = new Map(gone.map((each) => [each.letter.id, each.sending]));
   await endRecords(
-    deskOf(target),
+    letterIndexOf(target),
     gone.map(({ letter }) => letter),
     ({ id }) => ({
       state: ending.get(id)?.original === undefined ? 'replayed' : 'edited',
@@ -69,7 +71,7 @@ export const sendAndDelete = async (
   return { sent, failed, undeleted: stay.map(({ letter }) => letter.id) };
 };
 
-const deedOf = (letter: Letter, { why, original }: Sending, by: string): OperatorAction => ({
+const operatorActionOf = (letter: Letter, { why, original }: SendReason, by: string): OperatorAction => ({
   what: original === undefined ? 'replayed' : 'edited',
   at: new Date().toISOString(),
   by,
@@ -87,7 +89,7 @@ const deedOf = (letter: Letter, { why, original }: Sending, by: string): Operato
 export const messageFor = (
   { body, attributes, replays, failure }: DeadLetter,
   action?: OperatorAction,
-): Outgoing => {
+): OutgoingMessage => {
   const { history: before, ...carried } = attributes;
   const counted = {
     replays: { DataType: 'Number', StringValue: String(replays + 1) },

@@ -1,10 +1,10 @@
 import { historyIn, type OperatorAction } from '../../../delivery/letters/history.ts';
 import { recordsOf, scanned } from '../../../delivery/letters/read-records.ts';
-import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
+import type { IndexRecord, LetterIndex } from '../../../delivery/letters/record.ts';
 import { type TraceEvent, timeOf } from './event.ts';
 
 /** One message of a producer, with each id that SQS gave it: the first one, and one per replay. */
-export type Chain = { ids: Set<string>; records: DeskRecord[] };
+export type Chain = { ids: Set<string>; records: IndexRecord[] };
 
 /** The form of SQS' message ids. */
 const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -13,13 +13,17 @@ const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * The messages that `id` names: the id of a message or letter or its beginning, the id of an event, or a resource. Reads all records,
  * unless it is the whole id of a message that has a record.
  */
-export const findChains = async (desk: DeskTable, id: string, signal: AbortSignal): Promise<Chain[]> => {
-  const known = wholeId.test(id) ? [...(await recordsOf(desk, [id], { signal })).values()] : [];
-  const seeds = known.length > 0 ? known : await scanned(desk, isNamed(id), { signal });
+export const findChains = async (
+  letterIndex: LetterIndex,
+  id: string,
+  signal: AbortSignal,
+): Promise<Chain[]> => {
+  const known = wholeId.test(id) ? [...(await recordsOf(letterIndex, [id], { signal })).values()] : [];
+  const seeds = known.length > 0 ? known : await scanned(letterIndex, isNamed(id), { signal });
   const records = new Map(seeds.map((record) => [record.message, record]));
   for (let asked = [...records.values()]; asked.length > 0; ) {
     const missing = asked.flatMap(linksOf).filter((each) => !records.has(each));
-    const found = await recordsOf(desk, missing, { signal });
+    const found = await recordsOf(letterIndex, missing, { signal });
     for (const [message, record] of found) records.set(message, record);
     asked = [...found.values()];
   }
@@ -40,12 +44,12 @@ const isNamed = (id: string) => ({
 });
 
 /** The earlier and later ids of the same message. */
-const linksOf = ({ as, history }: DeskRecord): string[] => [
+const linksOf = ({ as, history }: IndexRecord): string[] => [
   ...(as === undefined ? [] : [as]),
   ...(historyIn(history)?.deeds ?? []).map(({ letter }) => letter),
 ];
 
-const chainsOf = (records: DeskRecord[]): Chain[] => {
+const chainsOf = (records: IndexRecord[]): Chain[] => {
   const chains = new Set<Chain>();
   for (const record of records) {
     const ids = new Set([record.message, ...linksOf(record)]);
@@ -62,18 +66,18 @@ const chainsOf = (records: DeskRecord[]): Chain[] => {
 };
 
 /** The record of its last id; undefined if there is none. */
-export const tailOf = ({ records }: Chain): DeskRecord | undefined => {
+export const tailOf = ({ records }: Chain): IndexRecord | undefined => {
   const earlier = new Set(
     records.flatMap((record) => (historyIn(record.history)?.deeds ?? []).map(({ letter }) => letter)),
   );
   const messages = new Set(records.map(({ message }) => message));
-  const isLast = ({ message, as }: DeskRecord): boolean =>
+  const isLast = ({ message, as }: IndexRecord): boolean =>
     !earlier.has(message) && !(as !== undefined && messages.has(as));
   const last = records.filter(isLast);
   return (last.length > 0 ? last : records).toSorted((one, other) => one.atMs - other.atMs).at(-1);
 };
 
-/** What the desk's table records about one message, under all its ids. */
+/** What the letter index records about one message, under all its ids. */
 export const eventsOfChain = ({ records }: Chain): TraceEvent[] => {
   const histories = records.flatMap(({ history }) => historyIn(history) ?? []);
   // Each later record repeats what was done before.
@@ -89,13 +93,13 @@ export const eventsOfChain = ({ records }: Chain): TraceEvent[] => {
     ...firstOf(records, histories),
     ...records.flatMap(eventsOfRecord),
     ...endings.filter(({ what, message }) => !deeds.has(`${what} ${message}`)),
-    ...[...deeds].map(([key, action]): TraceEvent => ({ ...own.get(key), ...eventOfDeed(action) })),
+    ...[...deeds].map(([key, action]): TraceEvent => ({ ...own.get(key), ...eventOfAction(action) })),
   ];
 };
 
 /** Each record repeats it; it was the first id's. */
 const sentOf = (
-  records: DeskRecord[],
+  records: IndexRecord[],
   [history]: NonNullable<ReturnType<typeof historyIn>>[],
 ): TraceEvent[] => {
   const record = records.find(({ eventMs }) => eventMs !== undefined);
@@ -106,7 +110,7 @@ const sentOf = (
 
 /** The first receipt, if only the history still contains it. */
 const firstOf = (
-  records: DeskRecord[],
+  records: IndexRecord[],
   histories: NonNullable<ReturnType<typeof historyIn>>[],
 ): TraceEvent[] => {
   const [history] = histories;
@@ -117,7 +121,7 @@ const firstOf = (
     : [{ at: history.firstAt, what: 'received', message }];
 };
 
-const eventOfDeed = ({ what, at, by, why, letter, kind, original }: OperatorAction): TraceEvent => ({
+const eventOfAction = ({ what, at, by, why, letter, kind, original }: OperatorAction): TraceEvent => ({
   at,
   what,
   message: letter,
@@ -127,7 +131,7 @@ const eventOfDeed = ({ what, at, by, why, letter, kind, original }: OperatorActi
   original,
 });
 
-const eventsOfRecord = (record: DeskRecord): TraceEvent[] => {
+const eventsOfRecord = (record: IndexRecord): TraceEvent[] => {
   const { message, function: name, eventId, resource, firstMs, replays, waits } = record;
   const received = timeOf(firstMs);
   return [
@@ -139,7 +143,7 @@ const eventsOfRecord = (record: DeskRecord): TraceEvent[] => {
   ];
 };
 
-const waitEvent = (record: DeskRecord, { kind, firstMs, lastMs, count }: DeskRecord['waits'][number]) => {
+const waitEvent = (record: IndexRecord, { kind, firstMs, lastMs, count }: IndexRecord['waits'][number]) => {
   const { message, state, nextMs, error, status, operation, remedy, attempts } = record;
   const isNow = state === 'waiting' && kind === record.kind;
   const at = timeOf(firstMs);
@@ -160,14 +164,14 @@ const waitEvent = (record: DeskRecord, { kind, firstMs, lastMs, count }: DeskRec
 
 const letterStates = ['letter', 'replayed', 'edited', 'discarded'];
 
-const letterOf = (record: DeskRecord): TraceEvent[] => {
+const letterOf = (record: IndexRecord): TraceEvent[] => {
   const { message, state, writtenMs, kind, error, words, status, operation, remedy, attempts } = record;
   const at = timeOf(writtenMs);
   if (!letterStates.includes(state) || at === undefined) return [];
   return [{ at, what: 'letter', message, kind, error, words, status, operation, remedy, attempts }];
 };
 
-const endingOf = (record: DeskRecord): TraceEvent[] => {
+const endingOf = (record: IndexRecord): TraceEvent[] => {
   const { message, state, atMs, by, why, as, error, status, operation, attempts } = record;
   const at = new Date(atMs).toISOString();
   switch (state) {

@@ -6,7 +6,7 @@ import type { Target } from '../../../stage/target.ts';
 import type { TraceEvent } from './event.ts';
 
 /** The message is not known while it is sent, and if its function crashed. */
-export type Claim = TraceEvent & { what: 'claimed'; outcome: LedgerOutcome };
+export type LedgerChangeEvent = TraceEvent & { what: 'claimed'; outcome: LedgerOutcome };
 
 /** Of a change: it was done; its attempt may be in progress; it has no outcome. */
 export type LedgerOutcome = 'done' | 'sending' | 'open';
@@ -15,7 +15,7 @@ export type LedgerOutcome = 'done' | 'sending' | 'open';
 export const claimsOf = async (
   { dynamodb, ledgerTable }: Pick<Target, 'dynamodb' | 'ledgerTable'>,
   resources: readonly string[],
-): Promise<Claim[]> => {
+): Promise<LedgerChangeEvent[]> => {
   if (ledgerTable === undefined) return [];
   const read = createLedgerReader({ dynamodb, table: ledgerTable, nowMs: Date.now });
   const claims = await Promise.all(
@@ -34,7 +34,7 @@ type LedgerChange = Pick<Open, 'version' | 'messageId' | 'begunMs'> & {
 };
 
 /** A message may change several fields at once. */
-const claimsIn = (item: Item, resource: string, nowMs: number): Claim[] => {
+const claimsIn = (item: Item, resource: string, nowMs: number): LedgerChangeEvent[] => {
   const isRunning = item.lock !== undefined && item.busyUntilMs > nowMs;
   const lockedFields = isRunning ? (item.lock?.fields ?? []) : [];
   const changes = Object.entries(withCrash(item).fields).flatMap(
@@ -49,7 +49,7 @@ const claimsIn = (item: Item, resource: string, nowMs: number): Claim[] => {
   const alike = Map.groupBy(changes, ({ version, outcome, begunMs }) =>
     [version, outcome, begunMs].join(' '),
   );
-  return [...alike.values()].flatMap((each): Claim[] => {
+  return [...alike.values()].flatMap((each): LedgerChangeEvent[] => {
     const [first] = each;
     if (first === undefined) return [];
     const { messageId: message, version, begunMs, replays, outcome } = first;

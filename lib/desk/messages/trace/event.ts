@@ -1,10 +1,10 @@
 /**
  * What happens to a message, in the order of events in the same millisecond.
- * From the desk's table: `sent` (by the SIS, and its clock), `received`, `waited` (it no longer does), `waits`, `letter`, what operators did to the letter, and how it ended.
+ * From the letter index: `sent` (by the SIS, and its clock), `received`, `waited` (it no longer does), `waits`, `letter`, what operators did to the letter, and how it ended.
  * From the ledger: `claimed` (its call was about to be sent), `overtaken` (another message has claimed the resource since).
  * From the audit log: `woken`, and `command` for any other. From the functions' log: `attempt`, and `logged` for any other line.
  */
-export const happenings = [
+export const traceEventTypes = [
   ...([
     'sent',
     'received',
@@ -24,7 +24,7 @@ export const happenings = [
 export type TraceEvent = {
   /** As in `2026-01-31T09:30:00.000Z`. */
   at: string;
-  what: (typeof happenings)[number];
+  what: (typeof traceEventTypes)[number];
   /** SQS' id, which is also the id of its letter. */
   message?: string | undefined;
   function?: string | undefined;

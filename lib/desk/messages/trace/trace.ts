@@ -1,14 +1,14 @@
 import { conditionOn, scanned } from '../../../delivery/letters/read-records.ts';
-import type { DeskRecord, State } from '../../../delivery/letters/record.ts';
+import type { IndexRecord, State } from '../../../delivery/letters/record.ts';
 import { isAbout, type SubjectFilter } from '../../../delivery/letters/subject.ts';
 import { leftOutTexts } from '../../../stage/audit-log.ts';
 import { UsageError, whyNot } from '../../../stage/command-errors.ts';
 import type { Target } from '../../../stage/target.ts';
-import { deskOf, findLetter, NoLetterError } from '../letters/list.ts';
+import { findLetter, letterIndexOf, NoLetterError } from '../letters/list.ts';
 import { nextOf } from '../waiting/waiting.ts';
 import { type Chain, eventsOfChain, findChains, tailOf } from './chains.ts';
-import { type Claim, claimsOf, commandsOn } from './claims-and-commands.ts';
-import { happenings, type TraceEvent } from './event.ts';
+import { claimsOf, commandsOn, type LedgerChangeEvent } from './claims-and-commands.ts';
+import { type TraceEvent, traceEventTypes } from './event.ts';
 import { loggedOf } from './function-log.ts';
 
 /** `parked`: it is a letter. `replayed`, `edited`: nothing newer is known. */
@@ -23,7 +23,7 @@ export type TracedMessage = {
   ids: string[];
   outcome: Outcome;
   presumed: typeof presumed;
-} & Partial<Pick<DeskRecord, 'function' | 'eventId' | 'resource' | 'user' | 'orgUnit' | 'thing' | 'named'>>;
+} & Partial<Pick<IndexRecord, 'function' | 'eventId' | 'resource' | 'user' | 'orgUnit' | 'thing' | 'named'>>;
 
 export type Trace = {
   id: string;
@@ -71,7 +71,11 @@ export const traceOf = async (
     }
   };
 
-  const chains = await attempt('the desk’s table', async () => findChains(deskOf(target), id, signal), []);
+  const chains = await attempt(
+    'the desk’s table',
+    async () => findChains(letterIndexOf(target), id, signal),
+    [],
+  );
   const records = chains.flatMap((chain) => chain.records);
   const chainEvents = chains.flatMap(eventsOfChain);
   const resources = distinct([...(id.includes('/') ? [id] : []), ...records.map(({ resource }) => resource)]);
@@ -152,7 +156,7 @@ const join = (chains: Chain[], events: readonly TraceEvent[]): void => {
 };
 
 /** The claims of the resource after this message's own. */
-const overtaking = (claims: readonly Claim[], own: readonly Claim[]): TraceEvent[] =>
+const overtaking = (claims: readonly LedgerChangeEvent[], own: readonly LedgerChangeEvent[]): TraceEvent[] =>
   claims
     .filter((claim) => !own.includes(claim))
     .map(({ at, message, eventId, resource, fields }) => ({
@@ -164,7 +168,7 @@ const overtaking = (claims: readonly Claim[], own: readonly Claim[]): TraceEvent
       fields,
     }));
 
-/** For a replay, an edit and a discard, the desk's table has the same facts. */
+/** For a replay, an edit and a discard, the letter index has the same facts. */
 const isInChain = ({ command, message }: TraceEvent, events: readonly TraceEvent[]): boolean =>
   events.some(
     ({ what, message: other }) =>
@@ -177,7 +181,8 @@ const isInChain = ({ command, message }: TraceEvent, events: readonly TraceEvent
 const inOrder = (events: readonly TraceEvent[]): TraceEvent[] => {
   const ordered = events.toSorted(
     (one, other) =>
-      one.at.localeCompare(other.at) || happenings.indexOf(one.what) - happenings.indexOf(other.what),
+      one.at.localeCompare(other.at) ||
+      traceEventTypes.indexOf(one.what) - traceEventTypes.indexOf(other.what),
   );
   // The send is recorded after the message was sent: its function may have been quicker.
   for (const sending of ordered.filter(({ as }) => as !== undefined)) {
@@ -190,7 +195,7 @@ const inOrder = (events: readonly TraceEvent[]): TraceEvent[] => {
   return ordered;
 };
 
-type Evidence = { events: TraceEvent[]; claims: Claim[]; attempts: TraceEvent[] };
+type Evidence = { events: TraceEvent[]; claims: LedgerChangeEvent[]; attempts: TraceEvent[] };
 
 const messageOf = (chain: Chain, evidence: Evidence): TracedMessage & { lastAt: string } => {
   const ids = [...chain.ids];
@@ -221,7 +226,7 @@ const messageOf = (chain: Chain, evidence: Evidence): TracedMessage & { lastAt: 
 
 /** The outcome by the table. If the table has no end, by the log, and then by the ledger. */
 const endOf = (
-  tail: DeskRecord | undefined,
+  tail: IndexRecord | undefined,
   last: string,
   { attempts, claims }: Evidence,
 ): Pick<TracedMessage, 'outcome'> => {
@@ -254,18 +259,18 @@ export const letterOrTrace = async (
 };
 
 /**
- * Messages about a user, a course, or that user in that course, including ended ones, newest first. Reads the whole desk table.
+ * Messages about a user, a course, or that user in that course, including ended ones, newest first. Reads the whole letter index.
  * @throws if it cannot be read.
  */
 export const messagesAbout = async (
   target: Target,
   about: SubjectFilter,
   { limit, signal }: { limit: number; signal: AbortSignal },
-): Promise<{ messages: DeskRecord[]; isWhole: boolean }> => {
+): Promise<{ messages: IndexRecord[]; isWhole: boolean }> => {
   const condition = conditionOn(about);
   if (condition === undefined)
     throw new UsageError('Messages about which user or org unit? Name a user, an org unit, or both.');
-  const read = await scanned(deskOf(target), condition, { signal });
+  const read = await scanned(letterIndexOf(target), condition, { signal });
   const found = read.filter((record) => isAbout(about, record));
   found.sort((one, other) => other.atMs - one.atMs || (one.message < other.message ? -1 : 1));
   return { messages: found.slice(0, limit), isWhole: found.length <= limit };

@@ -7,7 +7,7 @@ import { withConnection } from '../../../stage/connection/connection.ts';
 import { integrationNamed } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import { type LetterDetails, revealLetters } from '../letters/show.ts';
-import { asItsFunction, type LookParts } from './look.ts';
+import { asItsFunction, type LookUpParts } from './look.ts';
 
 /** What an outdated message sets beside what the platform shows. `unknown`: why the platform shows nothing. */
 export type Comparison =
@@ -67,7 +67,7 @@ const comparedWithPlatform = async (
 
 const comparisonOf = async (
   { function: name, message: body, failure }: LetterDetails,
-  parts: Omit<LookParts, 'readLedger'>,
+  parts: Omit<LookUpParts, 'readLedger'>,
 ): Promise<Comparison> => {
   const integration = await integrationNamed(name);
   const effect = integration?.effect;

@@ -2,7 +2,7 @@ import type { Integration, IntegrationContext } from '../../../delivery/handle/i
 import { fieldsOf, placeInLedger } from '../../../delivery/handle/ledger-message.ts';
 import { wasDone } from '../../../delivery/handle/verify-attempt.ts';
 import { type Item, withCrash } from '../../../delivery/ledger/item.ts';
-import { type Unresolved, unresolvedOf } from '../../../delivery/ledger/judge.ts';
+import { type UnresolvedAttempt, unresolvedOf } from '../../../delivery/ledger/judge.ts';
 import type { ReadResource } from '../../../delivery/ledger/read.ts';
 import { historyIn } from '../../../delivery/letters/history.ts';
 import type { LetterRecord } from '../../../delivery/letters/record.ts';
@@ -16,15 +16,15 @@ import type { Connection } from '../../../stage/connection/connection.ts';
 import type { Letter } from '../letters/letter.ts';
 
 /** What the platform shows of a message's intended effect. */
-export type Look = { found: 'found' | 'absent' | 'unclear'; why?: string };
+export type LookUpVerdict = { found: 'found' | 'absent' | 'unclear'; why?: string };
 
 /** `trouble`: the failure that prevented the look. */
-export type Looked = Look & { trouble?: FailureKind };
+export type LookUpResult = LookUpVerdict & { trouble?: FailureKind };
 
 /** What is kept of a letter after it was given back. */
-export type Doubt = Pick<Letter, 'body' | 'failure' | 'attributes'> & { record: LetterRecord };
+export type UncertainLetter = Pick<Letter, 'body' | 'failure' | 'attributes'> & { record: LetterRecord };
 
-export type LookParts = {
+export type LookUpParts = {
   connection: Connection;
   files: Files;
   /** Undefined: the functions have none. */
@@ -48,11 +48,11 @@ export const whyNotLookedUp = (
 };
 
 /** Looks as the letter's function would, by what the ledger knows of the attempt. Never throws. */
-export const lookAgain = async (
+export const lookUpAgain = async (
   integration: Integration<unknown>,
-  doubt: Doubt,
-  parts: LookParts,
-): Promise<Looked> => {
+  doubt: UncertainLetter,
+  parts: LookUpParts,
+): Promise<LookUpResult> => {
   try {
     const message = draftOf(doubt.body, integration, Date.now()).message(doubt.failure?.ids);
     const { resource, fields, version } = placeInLedger(integration, message);
@@ -82,7 +82,7 @@ export const lookAgain = async (
 };
 
 /** From the letter alone: anything done since the message was first received counts as its effect. */
-const unresolvedByLetter = ({ failure, attributes }: Doubt): Unresolved => {
+const unresolvedByLetter = ({ failure, attributes }: UncertainLetter): UnresolvedAttempt => {
   const times = [failure?.firstAt, historyIn(attributes.history?.StringValue)?.firstAt];
   const known = times.flatMap((time) => Date.parse(time ?? '') || []);
   return {
@@ -95,15 +95,15 @@ const unresolvedByLetter = ({ failure, attributes }: Doubt): Unresolved => {
 };
 
 /** The time from which nothing that was sent can still take effect. */
-const quietFrom = ({ record }: Doubt, item: Item | undefined, { settings }: Connection): number =>
+const quietFrom = ({ record }: UncertainLetter, item: Item | undefined, { settings }: Connection): number =>
   item === undefined ? record.atMs + settings.ledger.lateEffectMs : item.busyUntilMs;
 
 type ParsedMessage = { integration: Integration<unknown>; message: Message<unknown> };
 
 const isThere = (
   parsed: ParsedMessage,
-  unresolved: Unresolved,
-  parts: Omit<LookParts, 'readLedger'>,
+  unresolved: UnresolvedAttempt,
+  parts: Omit<LookUpParts, 'readLedger'>,
 ): Promise<boolean> =>
   asItsFunction(parsed, parts, (context) =>
     wasDone(parsed.integration, parsed.message.data, { context, unresolved }),
@@ -112,7 +112,7 @@ const isThere = (
 /** Calls the platform as the message's function would. Nothing is written. */
 export const asItsFunction = async <Result>(
   { integration, message }: ParsedMessage,
-  { connection: { client, settings, readSecret }, files, signal }: Omit<LookParts, 'readLedger'>,
+  { connection: { client, settings, readSecret }, files, signal }: Omit<LookUpParts, 'readLedger'>,
   look: (context: IntegrationContext) => Promise<Result>,
 ): Promise<Result> => {
   // Files are opened to learn their sizes, and not read.

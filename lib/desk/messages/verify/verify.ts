@@ -11,17 +11,17 @@ import { integrationNamed } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
 import { goneBecause, withLetters } from '../letters/leased-letters.ts';
-import { type Selected, selectLetters } from '../letters/list.ts';
+import { type SelectedLetter, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
-import { type Doubt, type Look, lookAgain, whyNotLookedUp } from './look.ts';
+import { type LookUpVerdict, lookUpAgain, type UncertainLetter, whyNotLookedUp } from './look.ts';
 
 export type VerifiedLetter = Pick<
   LetterRecord,
   'function' | 'user' | 'orgUnit' | 'thing' | 'named' | 'eventId'
 > &
-  Look & { id: string };
+  LookUpVerdict & { id: string };
 
-export type Verified = {
+export type VerifyResult = {
   /** Oldest first. */
   letters: VerifiedLetter[];
   found: number;
@@ -42,11 +42,11 @@ type VerifyOptions = ReadOptions & {
 export const verifyLetters = async (
   target: Target,
   { filter, limit, ...options }: VerifyOptions,
-): Promise<Verified> => {
+): Promise<VerifyResult> => {
   const { signal } = options;
   const selection = await selectLetters(target, { filter: decidable(filter), limit }, signal);
-  const looks = new Map<Selected, Look>();
-  const toLook = new Map<Selected, Integration<unknown>>();
+  const looks = new Map<SelectedLetter, LookUpVerdict>();
+  const toLook = new Map<SelectedLetter, Integration<unknown>>();
   for (const letter of selection.letters) {
     const integration = await integrationNamed(letter.record.function);
     const why = whyNotLookedUp(letter.record, integration);
@@ -56,7 +56,7 @@ export const verifyLetters = async (
   if (toLook.size > 0) {
     const connected = await withConnection(target, async (connection) => {
       await mustAnswer(connection);
-      const doubts = await readDoubts(target, { ...options, letters: [...toLook.keys()] });
+      const doubts = await readUncertainLetters(target, { ...options, letters: [...toLook.keys()] });
       for (const [letter, look] of await lookAtAll(doubts, toLook, { target, connection, ...options }))
         looks.set(letter, look);
       return true;
@@ -69,7 +69,7 @@ export const verifyLetters = async (
     const look = looks.get(letter) ?? { found: 'unclear', why: 'it was interrupted' };
     return { id: letter.id, function: name, user, orgUnit, thing, named, eventId, ...look };
   });
-  const count = (wanted: Look['found']) => letters.filter(({ found }) => found === wanted).length;
+  const count = (wanted: LookUpVerdict['found']) => letters.filter(({ found }) => found === wanted).length;
   return { letters, found: count('found'), absent: count('absent'), unclear: count('unclear') };
 };
 
@@ -91,14 +91,17 @@ const mustAnswer = async (connection: Connection): Promise<void> => {
     );
 };
 
-type DoubtsRead = { doubts: Map<Selected, Doubt>; gone: Map<Selected, Look> };
+type UncertainLettersRead = {
+  doubts: Map<SelectedLetter, UncertainLetter>;
+  gone: Map<SelectedLetter, LookUpVerdict>;
+};
 
-const readDoubts = async (
+const readUncertainLetters = async (
   target: Target,
-  options: ReadOptions & { letters: Selected[] },
-): Promise<DoubtsRead> =>
+  options: ReadOptions & { letters: SelectedLetter[] },
+): Promise<UncertainLettersRead> =>
   withLetters(target, options, async (inHand) => {
-    const doubts: DoubtsRead['doubts'] = new Map();
+    const doubts: UncertainLettersRead['doubts'] = new Map();
     for (const letter of inHand.letters) {
       const { body, failure, attributes } = await inHand.read(letter);
       doubts.set(letter, { body, failure, attributes, record: letter.record });
@@ -111,16 +114,16 @@ const readDoubts = async (
 const maxUnanswered = 5;
 
 const lookAtAll = async (
-  { doubts, gone }: DoubtsRead,
-  integrations: ReadonlyMap<Selected, Integration<unknown>>,
+  { doubts, gone }: UncertainLettersRead,
+  integrations: ReadonlyMap<SelectedLetter, Integration<unknown>>,
   {
     target,
     connection,
     signal,
     onLooked,
   }: Omit<VerifyOptions, 'filter'> & { target: Target; connection: Connection },
-): Promise<Map<Selected, Look>> => {
-  const looks = new Map<Selected, Look>(gone);
+): Promise<Map<SelectedLetter, LookUpVerdict>> => {
+  const looks = new Map<SelectedLetter, LookUpVerdict>(gone);
   const files = createFiles({ s3: target.s3, ...connection.settings.files });
   const { dynamodb, ledgerTable: table } = target;
   const readLedger =
@@ -137,7 +140,7 @@ const lookAtAll = async (
         });
         return;
       }
-      const { trouble, ...look } = await lookAgain(integration, doubt, {
+      const { trouble, ...look } = await lookUpAgain(integration, doubt, {
         connection,
         files,
         readLedger,

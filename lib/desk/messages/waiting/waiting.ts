@@ -1,4 +1,4 @@
-import type { DeskRecord } from '../../../delivery/letters/record.ts';
+import type { IndexRecord } from '../../../delivery/letters/record.ts';
 import { isRetried } from '../../../message/failure-kinds.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import type { Target } from '../../../stage/target.ts';
@@ -15,9 +15,9 @@ export type Next = 'later' | 'due' | 'unknown';
 /** A waiting message, by its function's last report. */
 export type WaitingMessage = ReturnType<typeof factsOf>;
 
-type Named = Pick<Group, 'function' | 'kind' | 'error' | 'remedy'>;
+type GroupName = Pick<Group, 'function' | 'kind' | 'error' | 'remedy'>;
 
-type Counted = {
+type GroupCounts = {
   messages: number;
   /** How many of them are due, and of how many it is unknown whether they still wait. */
   due: number;
@@ -33,18 +33,18 @@ type Counted = {
 };
 
 /** Messages that wait because the credential in this secret is refused. */
-type OfSecret = Named & Counted & { secret: string };
+type SecretGroup = GroupName & GroupCounts & { secret: string };
 
 /** Messages of one function that wait for the same cause. */
-export type WaitingGroup = Named &
-  Counted & {
+export type WaitingGroup = GroupName &
+  GroupCounts & {
     /** Of refused credentials: by the secret that a person must change. */
-    bySecret?: OfSecret[];
+    bySecret?: SecretGroup[];
     /** When their secrets were changed, if each was after the last try; if it was looked up. */
     mendedMs?: number;
   };
 
-export type Waiting = {
+export type WaitingList = {
   /** Largest first. */
   groups: WaitingGroup[];
   /** Longest waiting first, at most as many as requested. */
@@ -53,22 +53,22 @@ export type Waiting = {
 };
 
 /** The longest time that a queue hides a message which its function is processing, with a margin. */
-const inHandMs = 15 * 60_000;
+const maxProcessingMs = 15 * 60_000;
 
-export const nextOf = ({ nextMs = 0 }: Pick<DeskRecord, 'nextMs'>, nowMs: number): Next => {
+export const nextOf = ({ nextMs = 0 }: Pick<IndexRecord, 'nextMs'>, nowMs: number): Next => {
   if (nextMs > nowMs) return 'later';
-  return nextMs > nowMs - inHandMs ? 'due' : 'unknown';
+  return nextMs > nowMs - maxProcessingMs ? 'due' : 'unknown';
 };
 
 /** A message that waits only for the rate limiter needs no attention. */
-const isListed = ({ kind }: DeskRecord): boolean => kind !== 'pace';
+const isListed = ({ kind }: IndexRecord): boolean => kind !== 'pace';
 
 /** The records of waiting messages that match, longest waiting first. @throws if the table cannot be read. */
 export const findWaiting = async (
   target: Target,
   filter: Filter,
   signal: AbortSignal,
-): Promise<DeskRecord[]> => {
+): Promise<IndexRecord[]> => {
   const { matching } = await readListing(target, 'waiting', { filter, signal });
   return matching(filter)
     .filter(isListed)
@@ -80,9 +80,9 @@ export const listWaiting = async (
   target: Target,
   { filter, limit = Number.POSITIVE_INFINITY }: { filter: Filter; limit?: number | undefined },
   { signal }: { signal: AbortSignal },
-): Promise<Waiting> => waitingAmong(await findWaiting(target, filter, signal), limit);
+): Promise<WaitingList> => waitingAmong(await findWaiting(target, filter, signal), limit);
 
-export const waitingAmong = (records: readonly DeskRecord[], limit: number): Waiting => {
+export const waitingAmong = (records: readonly IndexRecord[], limit: number): WaitingList => {
   const nowMs = Date.now();
   return {
     groups: waitingGroups(records, nowMs),
@@ -91,7 +91,7 @@ export const waitingAmong = (records: readonly DeskRecord[], limit: number): Wai
   };
 };
 
-export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): WaitingGroup[] => {
+export const waitingGroups = (records: readonly IndexRecord[], nowMs: number): WaitingGroup[] => {
   const { groups, groupOf } = groupsOf(records);
   const members = Map.groupBy(records, groupOf);
   return groups.map((group) => {
@@ -105,18 +105,18 @@ export const waitingGroups = (records: readonly DeskRecord[], nowMs: number): Wa
 };
 
 /** The remedy may be another than to change the secret. */
-const secretOf = (record: DeskRecord): string | undefined =>
+const secretOf = (record: IndexRecord): string | undefined =>
   secretIn(record) ??
   /^The platform refuses the credential in the secret ([^\s<>]+)$/.exec(record.error)?.[1];
 
-const bySecretAmong = (messages: readonly DeskRecord[], nowMs: number): OfSecret[] =>
+const bySecretAmong = (messages: readonly IndexRecord[], nowMs: number): SecretGroup[] =>
   [...Map.groupBy(messages, secretOf)].flatMap(([secret, each]) => {
-    const [{ function: name, kind, error, remedy = '' } = {} as DeskRecord] = each;
+    const [{ function: name, kind, error, remedy = '' } = {} as IndexRecord] = each;
     if (secret === undefined) return [];
     return [{ secret, function: name, kind, error, remedy, ...countsOf(each, nowMs) }];
   });
 
-const countsOf = (messages: readonly DeskRecord[], nowMs: number): Counted => {
+const countsOf = (messages: readonly IndexRecord[], nowMs: number): GroupCounts => {
   const counted = (wanted: Next) => messages.filter((each) => nextOf(each, nowMs) === wanted);
   const hidden = counted('later').flatMap(({ nextMs }) => nextMs ?? []);
   return {
@@ -137,9 +137,9 @@ const least = (times: readonly number[]): number | undefined =>
     undefined,
   );
 
-const sinceOf = ({ firstMs, atMs }: DeskRecord): number => firstMs ?? atMs;
+const sinceOf = ({ firstMs, atMs }: IndexRecord): number => firstMs ?? atMs;
 
-const factsOf = (record: DeskRecord, nowMs: number) => {
+const factsOf = (record: IndexRecord, nowMs: number) => {
   const { message: id, function: name, kind, error, remedy, status, operation, firstMs, nextMs } = record;
   const { attempts, replays, eventId, user, orgUnit, thing, named, resource, waits } = record;
   return {
@@ -179,7 +179,7 @@ export const withMended = async (
 ): Promise<WaitingGroup[]> => {
   const separated = async (group: WaitingGroup): Promise<WaitingGroup[]> => {
     const { bySecret = [] } = group;
-    const mended = new Map<OfSecret, number>();
+    const mended = new Map<SecretGroup, number>();
     await inParallel(bySecret.slice(0, maxSecrets), async (each) => {
       const isService = each.secret.endsWith('/service');
       const changedMs = isService ? serviceSinceMs : await changedMsOf(target, each.secret);
@@ -197,9 +197,10 @@ export const withMended = async (
 };
 
 /** The messages of some of its secrets. */
-const onlyOf = (group: WaitingGroup, some: readonly OfSecret[]): WaitingGroup => {
+const onlyOf = (group: WaitingGroup, some: readonly SecretGroup[]): WaitingGroup => {
   const [first] = some;
-  const sum = (count: (each: OfSecret) => number): number => some.reduce((all, each) => all + count(each), 0);
+  const sum = (count: (each: SecretGroup) => number): number =>
+    some.reduce((all, each) => all + count(each), 0);
   return {
     ...group,
     ...(some.length === 1 && first !== undefined && { error: first.error, remedy: first.remedy }),

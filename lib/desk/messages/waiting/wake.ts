@@ -1,11 +1,11 @@
-import type { DeskRecord, DeskTable } from '../../../delivery/letters/record.ts';
+import type { IndexRecord, LetterIndex } from '../../../delivery/letters/record.ts';
 import { attribute, undefinedIfConditionFails } from '../../../runtime/aws/dynamodb.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { hideAll } from '../../../runtime/aws/sqs.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import type { Target } from '../../../stage/target.ts';
 import type { Filter } from '../letters/filter.ts';
-import { deskOf } from '../letters/list.ts';
+import { letterIndexOf } from '../letters/list.ts';
 import { findWaiting, nextOf, type WaitingGroup, waitingGroups } from './waiting.ts';
 
 export type WakePlan = {
@@ -68,11 +68,11 @@ export const wakeMessages = async (
     counts: { planned: hidden.length },
     letters: hidden.map(({ message }) => message),
   });
-  const desk = deskOf(target);
+  const letterIndex = letterIndexOf(target);
   const wokenIds: string[] = [];
-  const wake = async (url: string | undefined, chunk: DeskRecord[]): Promise<void> => {
+  const wake = async (url: string | undefined, chunk: IndexRecord[]): Promise<void> => {
     const { woken, taken, failed } = await wakeChunk(target, url, chunk);
-    await markWoken(desk, woken);
+    await markWoken(letterIndex, woken);
     wokenIds.push(...woken.map(({ message }) => message));
     result.woken += woken.length;
     result.taken += taken;
@@ -99,8 +99,8 @@ const noLongerValid = /MessageNotInflight|ReceiptHandleIsInvalid|InvalidParamete
 const wakeChunk = async (
   target: Target,
   url: string | undefined,
-  chunk: DeskRecord[],
-): Promise<{ woken: DeskRecord[]; taken: number; failed: Woken['failed'] }> => {
+  chunk: IndexRecord[],
+): Promise<{ woken: IndexRecord[]; taken: number; failed: Woken['failed'] }> => {
   if (url === undefined)
     return {
       woken: [],
@@ -117,7 +117,7 @@ const wakeChunk = async (
 };
 
 /** Updates the list to show that they are due. A record that the function has changed since is left alone. */
-const markWoken = ({ dynamodb, table, nowMs }: DeskTable, records: DeskRecord[]): Promise<void> =>
+const markWoken = ({ dynamodb, table, nowMs }: LetterIndex, records: IndexRecord[]): Promise<void> =>
   inParallel(records, async ({ message, handle = '' }) => {
     const input = {
       TableName: table,

@@ -1,21 +1,24 @@
 import type { CommandContext } from '../../../desk/cli/command-context.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { awaitFill, startFill } from './fill.ts';
-import { heldNamesIn } from './held-names.ts';
+import { reassignedNamesIn } from './held-names.ts';
 import { listMoved, showName } from './names.ts';
 import { acceptCode } from './verbs.ts';
 import { filledView, movedView, nameView } from './view.ts';
 
-type Named = { code?: string; userName?: string; orgDefinedId?: string };
+type NameCliOptions = { code?: string; userName?: string; orgDefinedId?: string };
 
-const nameIn = ({ code, userName, orgDefinedId }: Named) => {
+const nameIn = ({ code, userName, orgDefinedId }: NameCliOptions) => {
   if (code !== undefined) return { kind: 'orgUnitCode', name: code } as const;
   if (userName !== undefined) return { kind: 'userName', name: userName } as const;
   if (orgDefinedId !== undefined) return { kind: 'orgDefinedId', name: orgDefinedId } as const;
   throw new UsageError('Which name? Pass --code, --user-name or --org-defined-id.');
 };
 
-export const show = async ({ target, print, finish }: CommandContext, options: Named): Promise<void> => {
+export const show = async (
+  { target, print, finish }: CommandContext,
+  options: NameCliOptions,
+): Promise<void> => {
   const asked = nameIn(options);
   const names = await showName(target, asked);
   print({ names }, () => nameView(names, asked));
@@ -23,19 +26,19 @@ export const show = async ({ target, print, finish }: CommandContext, options: N
 };
 
 export const moved = async ({ target, signal, desks, print, finish }: CommandContext): Promise<void> => {
-  const heldNames = await heldNamesIn(desks);
+  const heldNames = await reassignedNamesIn(desks);
   const [listed, held] = await Promise.all([listMoved(target), heldNames?.read(target, signal)]);
   print({ ...listed, ...held?.facts }, () => [...movedView(listed), ...(held?.view ?? [])]);
   finish(listed.moved.length > 0 || (held?.names?.length ?? 0) > 0);
 };
 
-type Accepting = { all?: boolean; kind?: 'code' | 'user'; reason?: string };
+type AcceptCliOptions = { all?: boolean; kind?: 'code' | 'user'; reason?: string };
 
 export const accept = async (
   context: CommandContext,
   first: string | undefined,
   more: string[],
-  { all = false, kind, reason }: Accepting,
+  { all = false, kind, reason }: AcceptCliOptions,
 ): Promise<void> => {
   const given = [first ?? [], more].flat();
   if (all ? given.length > 0 : given.length === 0)
@@ -43,20 +46,20 @@ export const accept = async (
   await context.checkAudit();
   const [name = ''] = given;
   const isOfUsers = all || given.length > 1 || (await kindOf(context, { name, kind })) === 'user';
-  const heldNames = await heldNamesIn(context.desks);
+  const heldNames = await reassignedNamesIn(context.desks);
   if (isOfUsers && heldNames === undefined) throw new UsageError('One code of an org unit at a time.');
   const accepted = isOfUsers
     ? await heldNames?.accept(context, { names: all ? 'all' : given, reason, command: 'crosswalk accept' })
-    : await acceptCode(context, { code: name, reason, heldNames });
+    : await acceptCode(context, { code: name, reason, reassignedNames: heldNames });
   context.finish(accepted !== undefined);
 };
 
 const kindOf = async (
   { target, signal, desks }: CommandContext,
-  { name, kind }: { name: string; kind: Accepting['kind'] },
+  { name, kind }: { name: string; kind: AcceptCliOptions['kind'] },
 ): Promise<'code' | 'user'> => {
   if (kind !== undefined) return kind;
-  const held = await (await heldNamesIn(desks))?.read(target, signal);
+  const held = await (await reassignedNamesIn(desks))?.read(target, signal);
   if (!held?.names?.includes(name)) return 'code';
   const { moved } = await listMoved(target);
   if (moved.some(({ code }) => code === name))
@@ -66,11 +69,11 @@ const kindOf = async (
 
 const oneMinuteMs = 60_000;
 
-type GivenFill = { classlists?: boolean; acceptRemovals?: boolean; reason?: string; wait: number };
+type FillCliOptions = { classlists?: boolean; acceptRemovals?: boolean; reason?: string; wait: number };
 
 export const fill = async (
   { target, terminal, audit, signal, print, agreed, finish, checkAudit }: CommandContext,
-  { classlists = false, acceptRemovals = false, reason, wait }: GivenFill,
+  { classlists = false, acceptRemovals = false, reason, wait }: FillCliOptions,
 ): Promise<void> => {
   await checkAudit();
   if (

@@ -1,5 +1,5 @@
-import type { HeldNames, OptionDesk } from '../../../option.ts';
+import type { OptionDesk, ReassignedNames } from '../../../option.ts';
 
 /** Undefined: no option has any. */
-export const heldNamesIn = async (desks: readonly OptionDesk[]): Promise<HeldNames | undefined> =>
-  desks.find(({ heldNames }) => heldNames)?.heldNames?.();
+export const reassignedNamesIn = async (desks: readonly OptionDesk[]): Promise<ReassignedNames | undefined> =>
+  desks.find(({ reassignedNames: heldNames }) => heldNames)?.reassignedNames?.();

@@ -5,8 +5,8 @@ import {
   bucketOf,
   type CrosswalkTable,
   createCrosswalkTable,
-  type Filled,
   isAccepted,
+  type LastFill,
   type NameEntry,
   sameIds,
 } from '../../../crosswalk/table.ts';
@@ -16,7 +16,7 @@ import { unlessError } from '../../../runtime/aws/error.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Target } from '../../../stage/target.ts';
-import { heldIn, heldKey, type RetainedNames } from '../held.ts';
+import { type RetainedNames, retainedIn, retainedKey } from '../held.ts';
 
 /** What one source says that a name stands for. */
 export type ShownName = NameEntry & {
@@ -28,7 +28,7 @@ export type ShownName = NameEntry & {
   /** When this entry, or another one of its name, was last written. */
   writtenMs: number | undefined;
   /** When all names of the kind were last filled from this source. */
-  filled: Filled | undefined;
+  filled: LastFill | undefined;
 };
 
 export type MovedCode = {
@@ -97,13 +97,13 @@ export const listMoved = async (target: Target): Promise<MovedCodes> => {
   };
 };
 
-export type Held = RetainedNames['held'][number];
+export type RetainedName = RetainedNames['held'][number];
 
 /** Names that stay as they were until a person has looked, as the last fill found them. */
-export const listHeld = async (target: Target): Promise<Held[]> =>
-  heldIn(await readJson(target, heldKey)).held;
+export const listHeld = async (target: Target): Promise<RetainedName[]> =>
+  retainedIn(await readJson(target, retainedKey)).held;
 
-type Accepting = {
+type AcceptOptions = {
   code: string;
   reason?: string | undefined;
   audit: Audit;
@@ -113,7 +113,7 @@ type Accepting = {
 /** Accepts that a code stands for another org unit; undefined: the operator declined. @throws RefusedError if it has not moved. */
 export const acceptMove = async (
   target: Target,
-  { code, reason, audit, confirm }: Accepting,
+  { code, reason, audit, confirm }: AcceptOptions,
 ): Promise<ShownName | undefined> => {
   const shown = await showName(target, { kind: 'orgUnitCode', name: code });
   const open = shown.filter(({ accepted }) => accepted === false);

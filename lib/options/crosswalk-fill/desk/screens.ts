@@ -1,18 +1,18 @@
-import { addScreen, addVerb, type Desk, formOf, render } from '../../../desk/console/desk.ts';
+import { addAction, addScreen, type ConsoleServices, formOf, render } from '../../../desk/console/desk.ts';
 import { section, text, type View } from '../../../desk/views/view.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { awaitFill, startFill } from './fill.ts';
-import { heldNamesIn } from './held-names.ts';
+import { reassignedNamesIn } from './held-names.ts';
 import { listHeld, listMoved, showName } from './names.ts';
 import { acceptCode } from './verbs.ts';
 import { filledView, fillForm, heldView, kindLabelled, movedView, nameLabels, nameView } from './view.ts';
 
 const patienceMs = 15 * 60_000;
 
-export const addScreens = (desk: Desk): void => {
-  const { app, target, audit, runs } = desk;
-  addScreen(desk, ['/crosswalk', 'Crosswalk'], async () => {
-    const heldNames = await heldNamesIn(desk.desks);
+export const addScreens = (services: ConsoleServices): void => {
+  const { app, target, audit, runs } = services;
+  addScreen(services, ['/crosswalk', 'Crosswalk'], async () => {
+    const heldNames = await reassignedNamesIn(services.desks);
     return [
       section('Codes that have moved', ...movedView(await listMoved(target))),
       ...(heldNames === undefined
@@ -20,7 +20,7 @@ export const addScreens = (desk: Desk): void => {
         : [
             section(
               'User names that passed to another record',
-              ...(await heldNames.read(target, desk.signal)).view,
+              ...(await heldNames.read(target, services.signal)).view,
             ),
           ]),
       section('What a name stands for', {
@@ -53,11 +53,11 @@ export const addScreens = (desk: Desk): void => {
       ...nameView(await showName(target, { kind, name }), { kind, name }),
       { links: [{ text: 'Back to the crosswalk', to: '/crosswalk' }] },
     ];
-    return render(desk, context, { title: 'A name', content });
+    return render(services, context, { title: 'A name', content });
   });
 
-  addVerb(desk, '/crosswalk-accept', async (form) => {
-    const heldNames = await heldNamesIn(desk.desks);
+  addAction(services, '/crosswalk-accept', async (form) => {
+    const heldNames = await reassignedNamesIn(services.desks);
     const code = form.get('code') ?? '';
     const reason = form.get('reason')?.trim() || undefined;
     const userName = form.get('userName');
@@ -67,10 +67,12 @@ export const addScreens = (desk: Desk): void => {
         heldNames.accept(at, { names, reason, command: 'crosswalk accept' }),
       );
     }
-    return runs.begin('Accept a move', (at) => acceptCode(at, { code, reason, heldNames }), { about: code });
+    return runs.begin('Accept a move', (at) => acceptCode(at, { code, reason, reassignedNames: heldNames }), {
+      about: code,
+    });
   });
 
-  addVerb(desk, '/crosswalk-fill', (form) => {
+  addAction(services, '/crosswalk-fill', (form) => {
     const [classlists, acceptRemovals] = ['classlists', 'acceptRemovals'].map(
       (name) => form.get(name) === 'yes',
     );

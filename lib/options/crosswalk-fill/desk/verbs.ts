@@ -1,13 +1,17 @@
-import type { Operator } from '../../../desk/verbs/operator.ts';
-import type { HeldNames } from '../../../option.ts';
+import type { OperatorContext } from '../../../desk/verbs/operator.ts';
+import type { ReassignedNames } from '../../../option.ts';
 import { acceptMove, type ShownName } from './names.ts';
 import { acceptedView, acceptQuestion } from './view.ts';
 
-type Accepting = { code: string; reason?: string | undefined; heldNames: HeldNames | undefined };
+type AcceptRequest = {
+  code: string;
+  reason?: string | undefined;
+  reassignedNames: ReassignedNames | undefined;
+};
 
 export const acceptCode = async (
-  { target, audit, show, ask }: Operator,
-  { code, reason, heldNames }: Accepting,
+  { target, audit, show, ask }: OperatorContext,
+  { code, reason, reassignedNames: heldNames }: AcceptRequest,
 ): Promise<ShownName | undefined> => {
   const accepted = await acceptMove(target, {
     code,

@@ -61,11 +61,11 @@ const keyOf = (finding: Finding): string => {
 export const groupIdOf = (finding: Finding): string =>
   createHash('sha256').update(keyOf(finding)).digest('hex').slice(0, 8);
 
-type Counted = FindingGroup & { orgUnitIds: Set<number>; userIds: Set<number> };
+type CountedGroup = FindingGroup & { orgUnitIds: Set<number>; userIds: Set<number> };
 
 /** Groups findings one by one. Faults come first, then the largest group. */
 export const createGroups = (): { add(finding: Finding): void; all(): FindingGroup[] } => {
-  const groups = new Map<string, Counted>();
+  const groups = new Map<string, CountedGroup>();
   return {
     add: (finding) => {
       const id = groupIdOf(finding);
@@ -87,7 +87,7 @@ export const createGroups = (): { add(finding: Finding): void; all(): FindingGro
   };
 };
 
-const newGroup = (id: string, finding: Finding): Counted => {
+const newGroup = (id: string, finding: Finding): CountedGroup => {
   const { class: its, subject, fields, kind } = finding;
   const error = errorOf(finding);
   return {
@@ -109,7 +109,7 @@ const newGroup = (id: string, finding: Finding): Counted => {
   };
 };
 
-const count = (group: Counted, { subject, resource, writtenMs }: Finding): void => {
+const count = (group: CountedGroup, { subject, resource, writtenMs }: Finding): void => {
   group.findings += 1;
   group.orgUnitIds.add(subject.orgUnitId);
   group.userIds.add(subject.userId);

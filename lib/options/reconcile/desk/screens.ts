@@ -1,4 +1,4 @@
-import { addScreen, addVerb, type Desk, reasonIn } from '../../../desk/console/desk.ts';
+import { addAction, addScreen, type ConsoleServices, reasonIn } from '../../../desk/console/desk.ts';
 import { text } from '../../../desk/views/view.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { listReports, readComparison } from './read.ts';
@@ -10,9 +10,9 @@ const maxRuns = 30;
 const maxFindings = 200;
 const patienceMs = 15 * 60_000;
 
-export const addScreens = (desk: Desk): void => {
-  const { target, runs } = desk;
-  addScreen(desk, ['/reconcile', 'Reconcile'], async (query, context) => {
+export const addScreens = (services: ConsoleServices): void => {
+  const { target, runs } = services;
+  addScreen(services, ['/reconcile', 'Reconcile'], async (query, context) => {
     const { signal } = context.req.raw;
     const reports = await listReports(target, { limit: maxRuns, signal });
     if (reports.length === 0) return [text('The platform was not compared with what was sent yet.')];
@@ -20,14 +20,14 @@ export const addScreens = (desk: Desk): void => {
     return [...comparisonView(await readComparison(target, { run, limit: 0, signal })), ...runsView(reports)];
   });
 
-  addScreen(desk, ['/reconcile/:group', 'Findings'], async (query, context) => {
+  addScreen(services, ['/reconcile/:group', 'Findings'], async (query, context) => {
     const of = [context.req.param('group') ?? ''];
     const run = query.get('run') ?? undefined;
     const { signal } = context.req.raw;
     return findingsView(await readComparison(target, { run, of, limit: maxFindings, signal }));
   });
 
-  addVerb(desk, '/reconcile-decision', (form) => {
+  addAction(services, '/reconcile-decision', (form) => {
     const [run, of] = [form.get('run') ?? undefined, [form.get('group') ?? '']];
     const decision = form.get('decision');
     if (decision !== 'accept' && decision !== 'resend') throw new UsageError('Accept it, or send it again?');

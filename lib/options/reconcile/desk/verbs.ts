@@ -1,4 +1,4 @@
-import type { Operator } from '../../../desk/verbs/operator.ts';
+import type { OperatorContext } from '../../../desk/verbs/operator.ts';
 import { countOf } from '../../../desk/views/format.ts';
 import { text } from '../../../desk/views/view.ts';
 import { acceptFindings } from './accept.ts';
@@ -10,7 +10,7 @@ import { resentNotes } from './views/reconcile.ts';
 type Findings = { run?: string | undefined; of: readonly string[]; reason: string };
 
 export const accept = async (
-  { target, audit, signal, show, ask }: Operator,
+  { target, audit, signal, show, ask }: OperatorContext,
   given: Findings,
 ): Promise<SelectedFindings | undefined> => {
   const accepted = await acceptFindings(target, {
@@ -31,7 +31,7 @@ export const accept = async (
 };
 
 export const resend = async (
-  { target, audit, signal, show, ask }: Operator,
+  { target, audit, signal, show, ask }: OperatorContext,
   given: Findings & { patienceMs: number },
 ): Promise<Resent> => {
   const resent = await resendFindings(target, {

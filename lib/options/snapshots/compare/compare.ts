@@ -1,6 +1,6 @@
 import { kindWords } from '../kind-words.ts';
 import { type FileName, fileNames, type Modes } from '../package/manifest.ts';
-import type { Package } from '../package/package.ts';
+import type { OneRosterExport } from '../package/package.ts';
 import type { FilesRead } from '../package/reading.ts';
 import { mostlyRefused } from '../package/rows.ts';
 import { userField } from '../package/settings-file.ts';
@@ -33,7 +33,7 @@ export type Outcome = Pick<SnapshotRecord, 'counts' | 'byKind' | 'removals' | 'l
  * @throws UnusableSnapshot
  */
 export const compareOneRoster = async (
-  given: Package,
+  given: OneRosterExport,
   comparison: Comparison,
   last: LastAccepted | undefined,
 ): Promise<Outcome> => {
@@ -66,11 +66,11 @@ export const compareOneRoster = async (
   return { ...judge({ read, modes }, comparison, last), by, unknownRoles, isDelta: delta !== undefined };
 };
 
-type Judged = { read: FilesRead; modes: Modes };
+type JudgeOptions = { read: FilesRead; modes: Modes };
 
 /** The first snapshot cannot lack anything. */
 const judge = (
-  { read, modes }: Judged,
+  { read, modes }: JudgeOptions,
   comparison: Comparison,
   last: LastAccepted | undefined,
 ): Omit<Outcome, 'by' | 'unknownRoles' | 'isDelta'> => {

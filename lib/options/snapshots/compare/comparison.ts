@@ -1,7 +1,7 @@
 import type { SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
-import type { PassedNames } from '../state/passed-names.ts';
+import type { ReassignedNameList } from '../state/passed-names.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
 import type { SnapshotNow } from '../state/snapshots-now.ts';
 import type { ComparisonStore } from '../state/store.ts';
@@ -85,7 +85,7 @@ export type Comparison = {
   /** By the id of another accepted snapshot: enrollments that this one has no more, and that stay because the other has them. */
   heldBack: Record<string, number>;
   /** User names that passed to another record; undefined: it is a table. */
-  passedNames: PassedNames | undefined;
+  passedNames: ReassignedNameList | undefined;
   /** It is the end of a feed: an empty file of its name. */
   isEnd: boolean;
   /** What this snapshot does to enrollments, by all accepted files. */

@@ -5,14 +5,17 @@ import type { SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import { loadFile } from '../../../runtime/files/tables/packed-rows.ts';
 import type { JobStore } from '../../../runtime/jobs/store.ts';
 
-type Loading = { db: SqlEngine; folder: string; store: Pick<JobStore, 'etagOf' | 'open'> };
+type LoadOptions = { db: SqlEngine; folder: string; store: Pick<JobStore, 'etagOf' | 'open'> };
 
 /**
  * Makes `known_names` (`field`, `name`, `id`): the names that stand for one id of the platform by the crosswalk's last fill of these
  * kinds. Looking up each name would query its table a million times. The others are in `doubtful_names`: a name that stands for two, or
  * a code whose move no operator has accepted. Messages with these go by the name, so that they are parked with what is to be done.
  */
-export const loadKnownNames = async (kinds: readonly CrosswalkKind[], loading: Loading): Promise<void> => {
+export const loadKnownNames = async (
+  kinds: readonly CrosswalkKind[],
+  loading: LoadOptions,
+): Promise<void> => {
   await loadFilledNames(kinds, loading);
   await loading.db.run(`
     CREATE TABLE all_names AS
@@ -26,7 +29,7 @@ export const loadKnownNames = async (kinds: readonly CrosswalkKind[], loading: L
 /** Fills the table `filled_names` (`field`, `name`, `ids`, `was`) from the crosswalk's last fill of these kinds; `filled_fields`: which were filled. */
 export const loadFilledNames = async (
   kinds: readonly CrosswalkKind[],
-  { db, folder, store }: Loading,
+  { db, folder, store }: LoadOptions,
 ): Promise<void> => {
   await db.run(`
     CREATE TABLE filled_names (field VARCHAR, name VARCHAR, ids VARCHAR, was VARCHAR);

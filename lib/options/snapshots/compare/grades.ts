@@ -1,4 +1,4 @@
-import { counted } from '../counted.ts';
+import { countOf } from '../counted.ts';
 import type { Comparison } from './comparison.ts';
 import { hasGrades, openState, sourceOf } from './others.ts';
 import { hasRows, statementsIn } from './statements.ts';
@@ -32,7 +32,7 @@ export const findDisputed = async (comparison: Comparison): Promise<boolean> => 
 export const weighDisputed = ({ db }: Comparison): Promise<void> => db.run(sql('weigh_disputed'));
 
 const undecidedText = (sources: string, count: number): string =>
-  `${counted(count, 'grade is', 'grades are')} no longer in this file. About ${count === 1 ? 'it' : 'them'}, ${sources} contradict each other, and it is unknown which one is later: the platform keeps what it has. Correct one of them, or give both files the times of their changes`;
+  `${countOf(count, 'grade is', 'grades are')} no longer in this file. About ${count === 1 ? 'it' : 'them'}, ${sources} contradict each other, and it is unknown which one is later: the platform keeps what it has. Correct one of them, or give both files the times of their changes`;
 
 /** Holds what is disputed, and replaces what this file no longer has by what the others want. */
 export const holdDisputed = async ({ db, droppedMs }: Comparison): Promise<void> => {

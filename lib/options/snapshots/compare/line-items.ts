@@ -120,7 +120,7 @@ const settleTitles = async (db: SqlEngine): Promise<void> => {
   await db.run(sql('settle'));
 };
 
-type Changed = [
+type ChangedRow = [
   id: string,
   org: string,
   title: string,
@@ -138,7 +138,7 @@ const addChanges = async (comparison: Comparison): Promise<boolean> => {
   const { db, check, droppedMs } = comparison;
   const fits = byParts(check);
   let isRefused = false;
-  for await (const batch of db.rows<Changed>(sql('list_changed'))) {
+  for await (const batch of db.rows<ChangedRow>(sql('list_changed'))) {
     const changes = batch.map((item) => {
       const [id] = item;
       const left = leftOf(item, droppedMs);
@@ -183,7 +183,7 @@ const byParts = (check: EventCheck) => {
 
 /** The change to send; undefined: none. */
 const changeOf = (
-  [, org, title, maxPoints, former, formerPoints]: Changed,
+  [, org, title, maxPoints, former, formerPoints]: ChangedRow,
   left: readonly LeftTitle[],
 ): { function: string; data: object } | undefined => {
   // As `ref_of` writes it.
@@ -209,7 +209,7 @@ const changeOf = (
 };
 
 /** The titles that its grade object has left. */
-const leftOf = ([, , title, , former, , lefts]: Changed, nowMs: number): LeftTitle[] => {
+const leftOf = ([, , title, , former, , lefts]: ChangedRow, nowMs: number): LeftTitle[] => {
   if (former === null) return [];
   const before = lefts === null ? [] : (JSON.parse(lefts) as LeftTitle[]);
   return [...before.filter((each) => each.name !== former), { name: former, untilMs: nowMs + titleHeldMs }]

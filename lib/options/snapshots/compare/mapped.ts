@@ -10,7 +10,7 @@ import {
   eventsOf,
   isDrop,
   labelOf,
-  type Made,
+  type MappedEvents,
   type Problem,
   problemsByColumn,
   removalsOf,
@@ -28,7 +28,7 @@ import { readTable, rowsOf, type Table } from '../../../runtime/files/tables/tab
 import type { SnapshotMapping } from '../package/mapping-file.ts';
 import { addRows } from '../package/rows.ts';
 import { addDamaged } from '../state/accepted.ts';
-import { kindOf, type RowFate } from '../state/record.ts';
+import { kindOf, type RowResult } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
 import { type Comparison, nameMovesBy, separator } from './comparison.ts';
@@ -194,13 +194,13 @@ const targetOf = (
   return { template, orgUnit: tokenOf(data, 'orgUnitId'), user: tokenOf(data, 'userId') };
 };
 
-type Sent = { function: string; data: object };
+type MappedData = { function: string; data: object };
 
 /** Adds what all messages make of a row. Answers what is wrong with it, and whether some message is, or may be, for it. */
 const readRow = (
   { row, line }: Pick<OneRow, 'row' | 'line'>,
   context: Context,
-  taken: Taken,
+  taken: RowBatches,
 ): { problems: Problem[]; isTaken: boolean } => {
   const { mapping } = context;
   const before = lengthsOf(taken);
@@ -215,7 +215,7 @@ const readRow = (
   return { problems, isTaken };
 };
 
-const lengthsOf = ({ mapped_rows, unmapped_rows, unnamed_rows }: Taken) => ({
+const lengthsOf = ({ mapped_rows, unmapped_rows, unnamed_rows }: RowBatches) => ({
   rows: mapped_rows.length + unmapped_rows.length,
   unnamed: unnamed_rows.length,
 });
@@ -228,7 +228,7 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
   const names = Object.fromEntries(wanted.map((column, at) => [`w${at}`, column]));
   let withoutMessage = 0;
   for await (const batch of db.rows<[number, ...(string | null)[]]>(rowsOf(table, names), [table.path])) {
-    const taken: Taken = {
+    const taken: RowBatches = {
       mapped_rows: [],
       unmapped_rows: [],
       unnamed_rows: [],
@@ -249,7 +249,7 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
   return withoutMessage;
 };
 
-type Taken = Record<
+type RowBatches = Record<
   'mapped_rows' | 'unmapped_rows' | 'unnamed_rows' | 'problems' | 'named_rows',
   (string | null)[][]
 >;
@@ -276,7 +276,7 @@ const namedRow = (one: OneRow, { naming, comparison }: Context): (string | null)
 };
 
 /** Adds what a message makes of a row, and returns why it makes nothing. */
-const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
+const take = (one: OneRow, context: Context, taken: RowBatches): Problem[] => {
   const { row, line, at, message } = one;
   const { mapping, naming, conditions } = context;
   const { events, problems = [] } = eventsOf(row, mapping, at);
@@ -315,7 +315,7 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
     target.orgUnit,
     target.user,
     JSON.stringify(made.data),
-    gone ? JSON.stringify({ function: gone.function, data: gone.data } satisfies Sent) : null,
+    gone ? JSON.stringify({ function: gone.function, data: gone.data } satisfies MappedData) : null,
     id,
     changedMs(made, context.comparison.droppedMs)?.toString() ?? null,
     String(line),
@@ -325,7 +325,7 @@ const take = (one: OneRow, context: Context, taken: Taken): Problem[] => {
 
 /** What the event is about, or why its function would refuse it. */
 const targetIn = (
-  { made, id, at, message }: OneRow & { made: Made; id: string },
+  { made, id, at, message }: OneRow & { made: MappedEvents; id: string },
   { comparison, integrations }: Context,
 ): RowTarget | { problems: Problem[] } => {
   const column = ownText(message.key.join(', '));
@@ -359,7 +359,7 @@ const namingIn = (mapping: SnapshotMapping): SnapshotMapping => ({
 });
 
 /** A time later than the file comes from a wrong clock. */
-const changedMs = ({ time }: Made, droppedMs: number): number | undefined =>
+const changedMs = ({ time }: MappedEvents, droppedMs: number): number | undefined =>
   time === undefined ? undefined : Math.min(Date.parse(time), droppedMs);
 
 /**
@@ -419,7 +419,7 @@ const checkRemovals = async (comparison: Comparison): Promise<void> => {
   const { db, check } = comparison;
   for await (const batch of db.rows<[string, string]>(sql('list_removals'))) {
     const unfit = batch.flatMap(([key, text]) => {
-      const removed = JSON.parse(text) as Sent;
+      const removed = JSON.parse(text) as MappedData;
       const problem = check(removed.function, eventOf(comparison, { kind: '', key, ...removed }));
       return problem === undefined ? [] : [[key, null, problem]];
     });
@@ -440,6 +440,6 @@ const countRows = async (
   const fates = { emptied, held, withoutMessage, unknownValue, refused };
   const unused = Object.values(fates).reduce((sum, count) => sum + count, 0);
   comparison.rows[file] = { used: rows - unused };
-  for (const [fate, count] of Object.entries(fates) as [RowFate, number][])
+  for (const [fate, count] of Object.entries(fates) as [RowResult, number][])
     addRows(comparison, file, { fate, count });
 };

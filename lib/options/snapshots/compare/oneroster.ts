@@ -1,10 +1,10 @@
 import { dayAt } from '../../../delivery/mapping/times.ts';
 import type { SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import type { Table } from '../../../runtime/files/tables/table.ts';
-import { counted } from '../counted.ts';
+import { countOf } from '../counted.ts';
 import { readNames } from '../package/names.ts';
-import type { Package } from '../package/package.ts';
-import { countPassedRows, passedNamesOf } from '../package/passed.ts';
+import type { OneRosterExport } from '../package/package.ts';
+import { countReassignedRows, reassignedNamesOf } from '../package/passed.ts';
 import { type FilesRead, openFile, type PackageReading, readAhead, viewRows } from '../package/reading.ts';
 import { addUserRoles } from '../package/roles.ts';
 import { countClaims, countRows, noteSaid, refuseClaims } from '../package/rows.ts';
@@ -39,7 +39,7 @@ export type UnknownRoles = Map<string, number>;
  * messages named users.
  */
 export const compareExport = async (
-  given: Package,
+  given: OneRosterExport,
   comparison: Comparison,
   { lastField }: { lastField: UserField },
 ): Promise<{ read: FilesRead; unknownRoles: UnknownRoles }> => {
@@ -59,7 +59,7 @@ export const compareExport = async (
   if (await hasRows(db, 'name_moves')) comparison.nameMoves = await nameMovesBy(db, ofNames('count_moves'));
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
-  comparison.passedNames = await passedNamesOf(comparison, modes);
+  comparison.passedNames = await reassignedNamesOf(comparison, modes);
   if (await hasRows(db, 'formers')) await db.run(ofExport('yield_to_staying'));
   if (await hasRows(db, 'doubtful_names')) await db.run(ofExport('find_doubtful'));
   await db.run(ofExport('mean_things'));
@@ -221,7 +221,7 @@ const claim = async (
   const hasRefused = await refuseClaims(comparison, { name, mode, contradictions });
   await db.run('SET VARIABLE is_bulk = CAST($1 AS BOOLEAN)', [String(mode === 'bulk')]);
   await db.run(sql('claim'));
-  await countPassedRows(comparison, name);
+  await countReassignedRows(comparison, name);
   await countRows(comparison, `${name}.csv`, sql('count_fates'));
   await noteSaid(comparison);
   return hasRefused;
@@ -244,7 +244,7 @@ const unknownRolesIn = async (db: SqlEngine): Promise<UnknownRoles> => {
     roles.map(([role, rows]) => [role === null ? 'and others' : JSON.stringify(role), rows]),
   );
   for (const [role, rows] of unknown) {
-    const problem = `the role ${role} has no id in "roles" of snapshot-settings.json: ${counted(rows, 'row was', 'rows were')} refused`;
+    const problem = `the role ${role} has no id in "roles" of snapshot-settings.json: ${countOf(rows, 'row was', 'rows were')} refused`;
     await db.run(`INSERT INTO problems VALUES ('enrollments.csv', NULL, 'role', $1)`, [problem]);
   }
   return unknown;

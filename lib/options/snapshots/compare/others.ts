@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
-import { counted } from '../counted.ts';
+import { countOf } from '../counted.ts';
 import { acceptedNamesBy } from '../package/passed.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import { stateKey } from '../state/record.ts';
@@ -84,7 +84,7 @@ export const agreeOnRoles = async ({ db }: Comparison): Promise<void> => {
 };
 
 const heldBackText = (source: string, { count, feed }: { count: number; feed: string }): string =>
-  `${counted(count, 'enrollment is', 'enrollments are')} no longer in this file, but not removed: ${source} has ${count === 1 ? 'it' : 'them'}. If that file comes no more, end it by sis-relay snapshots end ${/^[\w.-]+$/.test(feed) ? feed : `"${feed}"`}`;
+  `${countOf(count, 'enrollment is', 'enrollments are')} no longer in this file, but not removed: ${source} has ${count === 1 ? 'it' : 'them'}. If that file comes no more, end it by sis-relay snapshots end ${/^[\w.-]+$/.test(feed) ? feed : `"${feed}"`}`;
 
 const reportHeldBack = async ({ db, others, heldBack }: Comparison, file: string): Promise<void> => {
   for (const [source, count] of await db.all<[string, number]>(sql('find_held_back'))) {

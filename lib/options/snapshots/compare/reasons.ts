@@ -1,4 +1,4 @@
-import { counted } from '../counted.ts';
+import { countOf } from '../counted.ts';
 import { declarationOf, type FeedPatterns, feedOf, isNumberedLike, isTable } from '../feed.ts';
 import { type AcceptedSnapshot, contentOf } from '../state/record.ts';
 import { listUnaccepted } from '../state/unaccepted.ts';
@@ -40,7 +40,7 @@ export const reasonsOfNames = ({ nameMoves: { names, claims, people, orgUnits } 
   names === 0 || claims === 0
     ? []
     : [
-        `${counted(names, 'name stands', 'names stand')} for another org unit or user than when ${names === 1 ? 'it was' : 'they were'} accepted: ${counted(claims, 'enrollment or grade', 'enrollments and grades')} of ${counted(people, 'user')} in ${counted(orgUnits, 'org unit')} ${claims === 1 ? 'moves' : 'move'}`,
+        `${countOf(names, 'name stands', 'names stand')} for another org unit or user than when ${names === 1 ? 'it was' : 'they were'} accepted: ${countOf(claims, 'enrollment or grade', 'enrollments and grades')} of ${countOf(people, 'user')} in ${countOf(orgUnits, 'org unit')} ${claims === 1 ? 'moves' : 'move'}`,
       ];
 
 /** So many enrollments in common are no chance. */

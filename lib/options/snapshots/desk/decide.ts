@@ -8,10 +8,10 @@ import type { Target } from '../../../stage/target.ts';
 import type { Decision, SnapshotRecord } from '../state/record.ts';
 import { type ProposedSnapshot, readSnapshot, withRemoved } from './read.ts';
 
-type OfPerson = Exclude<Decision['decision'], 'superseded'>;
+type PersonsDecision = Exclude<Decision['decision'], 'superseded'>;
 
 export type DecisionOptions = {
-  decision: OfPerson;
+  decision: PersonsDecision;
   reason?: string | undefined;
   audit: Audit;
   signal: AbortSignal;
@@ -21,7 +21,10 @@ export type DecisionOptions = {
 };
 
 /** `already`: the same was decided before. `unheard`: the import has not recorded the decision yet. */
-export type Decided = { snapshot: SnapshotRecord; outcome: 'done' | 'already' | 'unheard' | 'not agreed' };
+export type DecisionResult = {
+  snapshot: SnapshotRecord;
+  outcome: 'done' | 'already' | 'unheard' | 'not agreed';
+};
 
 const usualPatienceMs = 20_000;
 
@@ -35,7 +38,7 @@ export const decideSnapshot = async (
   target: Target,
   given: string,
   { decision, reason, audit, signal, confirm, patienceMs = usualPatienceMs }: DecisionOptions,
-): Promise<Decided> => {
+): Promise<DecisionResult> => {
   const snapshot = await readSnapshot(target, given, signal);
   if (snapshot.state !== 'waiting-for-approval' || snapshot.decided) return before(snapshot, decision);
   const { id, callbackId } = snapshot;
@@ -80,10 +83,11 @@ export const decideSnapshot = async (
   );
 };
 
-const otherThan = (decision: OfPerson): OfPerson => (decision === 'approved' ? 'rejected' : 'approved');
+const otherThan = (decision: PersonsDecision): PersonsDecision =>
+  decision === 'approved' ? 'rejected' : 'approved';
 
 /** The result for a snapshot that does not wait. */
-const before = (snapshot: SnapshotRecord, decision: OfPerson): Decided => {
+const before = (snapshot: SnapshotRecord, decision: PersonsDecision): DecisionResult => {
   const { id, state, decided, why } = snapshot;
   if (decided?.decision === decision) return { snapshot, outcome: 'already' };
   if (decided)

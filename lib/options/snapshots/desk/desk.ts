@@ -5,5 +5,5 @@ export const desk: OptionDesk = {
   addCommands,
   screens: async () => (await import('./screens.ts')).addScreens,
   status: async () => (await import('./status.ts')).status,
-  heldNames: async () => (await import('./held-names.ts')).heldNames,
+  reassignedNames: async () => (await import('./held-names.ts')).reassignedNames,
 };

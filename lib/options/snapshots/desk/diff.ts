@@ -29,7 +29,7 @@ export type SnapshotDiff = Pick<
 };
 
 /** A table is compared with the last one of its name. */
-type Compared = {
+type DiffResult = {
   file: string;
   /** What it is to be called in the bucket, under `snapshots/`. */
   name?: string | undefined;
@@ -50,7 +50,7 @@ export const hasSettings = async (target: Target): Promise<boolean> =>
 /** Whether the bucket has a mapping for a table. */
 export const hasMapping = async (
   target: Target,
-  { file, name, settings }: Pick<Compared, 'file' | 'name' | 'settings'>,
+  { file, name, settings }: Pick<DiffResult, 'file' | 'name' | 'settings'>,
 ): Promise<boolean> => {
   const store = await storeOf(target);
   const text = settings === undefined ? await store.textIfAny(settingsKey) : await readFile(settings, 'utf8');
@@ -65,7 +65,7 @@ export const hasMapping = async (
  */
 export const diffSnapshot = async (
   target: Target | undefined,
-  { file, name, map, settings, onProgress }: Compared,
+  { file, name, map, settings, onProgress }: DiffResult,
   integrations: Integrations,
 ): Promise<SnapshotDiff> => {
   for (const each of [file, map, settings]) if (each !== undefined) await checkReadable(each);

@@ -122,19 +122,19 @@ export const endFeed = async (
   return { feed: name, snapshot: id, outcome: isAccepted ? 'ended' : 'sending' };
 };
 
-type Looked =
+type EndState =
   | { is: 'waits'; id: string; behind?: undefined }
   | { is: 'gone'; id?: undefined; behind?: undefined }
   | { is: 'failed'; why: string; id?: undefined; behind?: undefined }
   | { is: 'not reached'; behind: string | undefined; id?: undefined };
 
-type Looking = Patience & { name: string; execution: string };
+type WaitForEnd = Patience & { name: string; execution: string };
 
 /** Looks until the import waits for a decision. */
-const lookFor = async (target: Target, { name, execution, ...patience }: Looking): Promise<Looked> => {
+const lookFor = async (target: Target, { name, execution, ...patience }: WaitForEnd): Promise<EndState> => {
   const bucket = await reviewBucketOf(target);
   let behind: string | undefined;
-  const look = async (): Promise<Looked | undefined> => {
+  const look = async (): Promise<EndState | undefined> => {
     const all = await entriesIn(bucket, patience.signal);
     const own = all.find((each) => each.execution?.split('/').at(-2) === execution);
     const isAccepted = (await bucket.textIfAny(acceptedKeyOf(name))) !== undefined;

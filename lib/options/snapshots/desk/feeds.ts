@@ -5,7 +5,7 @@ import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import { feedOf, zipFeed } from '../feed.ts';
 import { isOfPattern, settingsKey, snapshotSettings } from '../package/settings-file.ts';
 import { acceptedFeedsPrefix, acceptedKey, droppedMsOf, feedOfAccepted } from '../state/record.ts';
-import type { Unaccepted } from '../state/unaccepted.ts';
+import type { UnacceptedFile } from '../state/unaccepted.ts';
 
 /** A feed, by its last accepted file. */
 export type Feed = {
@@ -87,7 +87,7 @@ const usualHoursOf = (ids: readonly string[]): number | undefined => {
 };
 
 /** A feed without a new file: for long, while files of others came; for longer than usual; or its files come once, by the settings. */
-export type QuietFeed = Feed & {
+export type FeedToEnd = Feed & {
   /** The one of the settings, if it comes once. */
   pattern?: string;
   /** No file has come for more than a day, and for more than twice as long as usual. */
@@ -98,11 +98,11 @@ export type QuietFeed = Feed & {
 export const quietAfterDays = 14;
 const dayMs = 24 * 3_600_000;
 
-export const quietFeedsOf = async (
+export const feedsToEnd = async (
   feeds: readonly Feed[],
-  put: readonly Unaccepted[],
+  put: readonly UnacceptedFile[],
   bucket: ReviewBucket,
-): Promise<QuietFeed[]> => {
+): Promise<FeedToEnd[]> => {
   if (feeds.length === 0) return [];
   const patterns = await oncePatterns(bucket);
   // It comes, although it is not accepted.

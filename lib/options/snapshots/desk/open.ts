@@ -2,8 +2,8 @@ import { type ReviewBucket, reviewBucketOf } from '../../../desk/reviews/bucket.
 import { jsonIn } from '../../../message/json.ts';
 import type { Target } from '../../../stage/target.ts';
 import { recordKey, recordsPrefix, type SnapshotRecord, snapshotRecord } from '../state/record.ts';
-import type { Unaccepted } from '../state/unaccepted.ts';
-import { type Feed, type QuietFeed, quietFeedsOf, readFeeds } from './feeds.ts';
+import type { UnacceptedFile } from '../state/unaccepted.ts';
+import { type Feed, type FeedToEnd, feedsToEnd, readFeeds } from './feeds.ts';
 import { listUnacceptedIn, type ReadRunning, type UnacceptedFiles, unacceptedFilesOf } from './unaccepted.ts';
 
 /** Undefined if it has no record, or one of an unknown version. */
@@ -26,7 +26,7 @@ export const recordsIn = async (bucket: ReviewBucket, { limit, signal }: ListOpt
 export type OpenSnapshots = UnacceptedFiles & {
   /** Those that wait for a person or are being imported, oldest first. */
   snapshots: SnapshotRecord[];
-  quietFeeds: QuietFeed[];
+  quietFeeds: FeedToEnd[];
 };
 
 export const openSnapshots = async (target: Target, signal: AbortSignal): Promise<OpenSnapshots> =>
@@ -37,7 +37,7 @@ export const readOpen = async (
   target: Target,
   signal: AbortSignal,
   readRunning?: ReadRunning,
-): Promise<{ open: OpenSnapshots; feeds: Feed[]; put: Unaccepted[] }> => {
+): Promise<{ open: OpenSnapshots; feeds: Feed[]; put: UnacceptedFile[] }> => {
   const bucket = await reviewBucketOf(target);
   const [recent, put, feeds] = await Promise.all([
     recordsIn(bucket, { limit: 10, signal }),
@@ -46,7 +46,7 @@ export const readOpen = async (
   ]);
   const [files, quietFeeds, snapshots] = await Promise.all([
     unacceptedFilesOf(put, target, readRunning),
-    quietFeedsOf(feeds, put, bucket),
+    feedsToEnd(feeds, put, bucket),
     withHeld(recent.snapshots, put, bucket),
   ]);
   const open = snapshots.filter(
@@ -62,7 +62,7 @@ export const readOpen = async (
 /** With those that wait or are at work, however many others came since; newest first. */
 const withHeld = async (
   recent: readonly SnapshotRecord[],
-  put: readonly Unaccepted[],
+  put: readonly UnacceptedFile[],
   bucket: ReviewBucket,
 ): Promise<SnapshotRecord[]> => {
   const known = new Set(recent.map(({ id }) => id));

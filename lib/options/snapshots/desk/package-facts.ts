@@ -1,11 +1,11 @@
 import { quotedName, quotedText, type SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import { rowsOf } from '../../../runtime/files/tables/table.ts';
 import { cellMacros } from '../compare/wanted.ts';
-import type { Package } from '../package/package.ts';
+import type { OneRosterExport } from '../package/package.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 
 /** The columns of a OneRoster file that the survey reads. */
-type Looked = {
+type SurveyedColumns = {
   /** Columns that an import reads or that a setting may name. */
   columns: readonly string[];
   /** Columns of few values, which are counted. */
@@ -15,7 +15,7 @@ type Looked = {
   links?: readonly string[];
 };
 
-const looked = {
+const surveyedColumns = {
   orgs: { columns: ['sourcedId', 'name', 'identifier'] },
   academicSessions: {
     columns: ['sourcedId', 'title', 'startDate', 'endDate'],
@@ -55,10 +55,10 @@ const looked = {
     values: ['status', 'scoreStatus'],
     dates: ['dateLastModified'],
   },
-} as const satisfies Record<string, Looked>;
+} as const satisfies Record<string, SurveyedColumns>;
 
-export type LookedFile = keyof typeof looked;
-export const lookedFiles = Object.keys(looked) as LookedFile[];
+export type LookedFile = keyof typeof surveyedColumns;
+export const lookedFiles = Object.keys(surveyedColumns) as LookedFile[];
 
 export type ValueCounts = {
   column: string;
@@ -113,10 +113,10 @@ export const prepareFacts = (db: SqlEngine): Promise<void> => db.run(macros);
 
 /** Reads a file into a table of the same name, and counts its content. @throws UnusableSnapshot if it is not CSV in UTF-8. */
 export const readFacts = async (
-  { given, db }: { given: Package; db: SqlEngine },
+  { given, db }: { given: OneRosterExport; db: SqlEngine },
   name: LookedFile,
 ): Promise<FileFacts> => {
-  const { columns, values = [], dates = [], links = [] }: Looked = looked[name];
+  const { columns, values = [], dates = [], links = [] }: SurveyedColumns = surveyedColumns[name];
   const table = await given.read(name);
   const names = Object.fromEntries([...columns, ...links].map((column) => [column, column]));
   await db.run(`CREATE TABLE ${quotedName(name)} AS ${rowsOf(table, names)}`, [table.path]);

@@ -12,20 +12,20 @@ import {
   type AcceptedNames,
   acceptedNamesPrefix,
   isSame,
-  type PassedName,
-  passedFeedsPrefix,
-  passedIn,
-  passedKey,
+  type ReassignedName,
   readAcceptedNames,
+  reassignedFeedsPrefix,
+  reassignedIn,
+  reassignedKey,
 } from '../state/passed-names.ts';
 
-type Open = { field: UserField; names: PassedName[] };
+type Open = { field: UserField; names: ReassignedName[] };
 
 /** Names that passed and that no operator has accepted. @throws AccessDenied if that cannot be read. */
 const readOpen = async (target: Target, signal: AbortSignal): Promise<Open | undefined> => {
   const { jsonIfAny, namesUnder } = await reviewBucketOf(target);
-  const keys = [passedKey, ...(await namesUnder(passedFeedsPrefix, signal))];
-  const found = (await Promise.all(keys.map(jsonIfAny))).flatMap((json) => passedIn(json) ?? []);
+  const keys = [reassignedKey, ...(await namesUnder(reassignedFeedsPrefix, signal))];
+  const found = (await Promise.all(keys.map(jsonIfAny))).flatMap((json) => reassignedIn(json) ?? []);
   const [first] = found;
   if (first === undefined) return undefined;
   // The settings name users in one way.
@@ -37,7 +37,7 @@ const readOpen = async (target: Target, signal: AbortSignal): Promise<Open | und
     acceptances.filter((each) => each.field === field).flatMap((each) => each.names),
     ({ name }) => name,
   );
-  const isOpen = (each: PassedName): boolean =>
+  const isOpen = (each: ReassignedName): boolean =>
     !(accepted.get(each.name) ?? []).some((same) => isSame(same, each));
   return { field, names: names.filter(isOpen).sort((one, other) => one.sinceMs - other.sinceMs) };
 };
@@ -46,17 +46,17 @@ const readOpen = async (target: Target, signal: AbortSignal): Promise<Open | und
  * User names that passed to another record of the SIS while the crosswalk gives the former one's account, by the last export that was
  * compared, unless an operator has accepted that both records are one person. Undefined: it cannot be read with these rights.
  */
-export const listPassed = (target: Target, signal: AbortSignal): Promise<PassedName[] | undefined> =>
+export const listPassed = (target: Target, signal: AbortSignal): Promise<ReassignedName[] | undefined> =>
   unlessError(/^AccessDenied$/, async () => (await readOpen(target, signal))?.names ?? []);
 
-type Accepting = {
+type AcceptOptions = {
   /** `all`: all that are open. */
   names: readonly string[] | 'all';
   reason?: string | undefined;
   command: CommandName;
   audit: Audit;
   signal: AbortSignal;
-  confirm(chosen: PassedName[]): Promise<boolean>;
+  confirm(chosen: ReassignedName[]): Promise<boolean>;
 };
 
 /**
@@ -65,8 +65,8 @@ type Accepting = {
  */
 export const acceptNames = async (
   target: Target,
-  { names, reason, command, audit, signal, confirm }: Accepting,
-): Promise<PassedName[] | undefined> => {
+  { names, reason, command, audit, signal, confirm }: AcceptOptions,
+): Promise<ReassignedName[] | undefined> => {
   const open = await readOpen(target, signal);
   const chosen = open?.names.filter(({ name }) => names === 'all' || names.includes(name)) ?? [];
   const others = names === 'all' ? [] : names.filter((each) => chosen.every(({ name }) => name !== each));

@@ -21,14 +21,14 @@ export type Proposal = {
   dateOrder: DateOrder | 'unknown' | undefined;
 };
 
-type Found = {
+type SurveyFindings = {
   candidates: readonly KnownCandidate[];
   roles: readonly ValueCounts[];
   dateForms: readonly DateForm[];
 };
 
 /** Chooses the column with the most known samples or, if none is known, one that is filled in and unique. */
-export const proposalOf = ({ candidates, roles, dateForms }: Found): Proposal => {
+export const proposalOf = ({ candidates, roles, dateForms }: SurveyFindings): Proposal => {
   const classes = candidates.filter(({ file }) => file !== 'users.csv');
   const users = candidates
     .filter(({ file }) => file === 'users.csv')

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { readMapping } from '../../../delivery/mapping/mapping.ts';
 import { audited } from '../../../desk/reviews/execution.ts';
-import type { Operator } from '../../../desk/verbs/operator.ts';
+import type { OperatorContext } from '../../../desk/verbs/operator.ts';
 import { countOf } from '../../../desk/views/format.ts';
 import { text } from '../../../desk/views/view.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
@@ -32,7 +32,7 @@ export type PutFile = { key: string; bytes: number };
  * Puts a file into the bucket, after it was looked at as an import would do. Undefined: it was declined.
  * @throws UsageError, RefusedError if it could not be imported.
  */
-export const putFile = async (operator: Operator, given: Put): Promise<PutFile | undefined> => {
+export const putFile = async (operator: OperatorContext, given: Put): Promise<PutFile | undefined> => {
   const { target, audit, show, ask, progress } = operator;
   const { file, reason } = given;
   await checkReadable(file);
@@ -69,7 +69,7 @@ export const putFile = async (operator: Operator, given: Put): Promise<PutFile |
 };
 
 /** The key for it. Shows what an import will do. */
-const examined = async ({ target, show }: Operator, given: Put): Promise<string> => {
+const examined = async ({ target, show }: OperatorContext, given: Put): Promise<string> => {
   const { file, name, mappingOf, integrations, onProgress } = given;
   if (mappingOf !== undefined) {
     const read = readMapping(await readFile(file, 'utf8'), integrations);

@@ -1,22 +1,22 @@
-import { addScreen, addVerb, type Desk, reasonIn } from '../../../desk/console/desk.ts';
+import { addAction, addScreen, type ConsoleServices, reasonIn } from '../../../desk/console/desk.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { listSnapshots, showSnapshot } from './read.ts';
 import { decide } from './verbs.ts';
 import { snapshotListView, snapshotView } from './views/snapshots.ts';
 
-export const addScreens = (desk: Desk): void => {
-  const { target, runs } = desk;
-  addScreen(desk, ['/snapshots', 'Snapshots'], async (_query, context) => {
+export const addScreens = (services: ConsoleServices): void => {
+  const { target, runs } = services;
+  addScreen(services, ['/snapshots', 'Snapshots'], async (_query, context) => {
     const { signal } = context.req.raw;
-    return snapshotListView(await listSnapshots(target, { limit: 50, signal }), desk.name);
+    return snapshotListView(await listSnapshots(target, { limit: 50, signal }), services.name);
   });
 
-  addScreen(desk, ['/snapshots/:id', 'Snapshot'], async (_query, context) => {
+  addScreen(services, ['/snapshots/:id', 'Snapshot'], async (_query, context) => {
     const id = context.req.param('id') ?? '';
     return snapshotView(await showSnapshot(target, id, context.req.raw.signal));
   });
 
-  addVerb(desk, '/snapshot-decision', (form) => {
+  addAction(services, '/snapshot-decision', (form) => {
     const id = form.get('id') ?? '';
     const decision = form.get('decision');
     if (decision !== 'approved' && decision !== 'rejected') throw new UsageError('Approve it, or reject it?');

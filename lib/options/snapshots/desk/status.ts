@@ -2,13 +2,13 @@ import { countOf } from '../../../desk/views/format.ts';
 import type { OptionStatus } from '../../../desk/views/status.ts';
 import { type Block, section, stepOf, text, type View } from '../../../desk/views/view.ts';
 import type { StatusPart } from '../../../option.ts';
-import type { PassedName } from '../state/passed-names.ts';
-import type { QuietFeed } from './feeds.ts';
+import type { ReassignedName } from '../state/passed-names.ts';
+import type { FeedToEnd } from './feeds.ts';
 import { type OpenSnapshots, openSnapshots } from './open.ts';
 import { listPassed } from './passed.ts';
 import type { WaitingFile } from './unaccepted.ts';
 import { passedNotes } from './views/passed.ts';
-import { openSnapshotText, quietFeedsView, troubledImportView, waitingFileText } from './views/snapshots.ts';
+import { feedsToEndView, openSnapshotText, troubledImportView, waitingFileText } from './views/snapshots.ts';
 
 export const status: StatusPart = async (target, signal) => {
   const [open, passed] = await Promise.all([
@@ -21,10 +21,10 @@ export const status: StatusPart = async (target, signal) => {
 /** Undefined: it could not be read. */
 export const snapshotStatus = (
   open: OpenSnapshots | undefined,
-  passed: PassedName[] | undefined,
+  passed: ReassignedName[] | undefined,
 ): OptionStatus => {
   const { snapshots = [], waiting = [], troubled = [], quietFeeds = [] } = open ?? {};
-  const isHolding = ({ heldBack, isOverdue }: QuietFeed): boolean => heldBack > 0 || isOverdue === true;
+  const isHolding = ({ heldBack, isOverdue }: FeedToEnd): boolean => heldBack > 0 || isOverdue === true;
   const late = quietFeeds.filter((feed) => !isHolding(feed));
   return {
     facts: {
@@ -36,7 +36,7 @@ export const snapshotStatus = (
     },
     first: [
       ...troubled.map((each) => stepOf(troubledImportView(each), 'today')),
-      ...quietFeedsView(quietFeeds.filter(isHolding)),
+      ...feedsToEndView(quietFeeds.filter(isHolding)),
       ...passedNotes(passed ?? []),
       ...snapshots.map((each) => {
         const isUndecided = each.state === 'waiting-for-approval';
@@ -53,7 +53,7 @@ export const snapshotStatus = (
       }),
       ...waitingFilesView(waiting),
     ],
-    sections: late.length === 0 ? [] : [section('Files that have not come', ...quietFeedsView(late))],
+    sections: late.length === 0 ? [] : [section('Files that have not come', ...feedsToEndView(late))],
     ...(open === undefined && { unknown: 'What became of imports could not be read.' }),
   };
 };

@@ -8,7 +8,7 @@ import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { Mode } from '../compare/comparison.ts';
-import { openPackage, type Package } from '../package/package.ts';
+import { type OneRosterExport, openExport } from '../package/package.ts';
 import { settingsKey } from '../package/settings-file.ts';
 import { createProgress, type OnProgress } from '../progress.ts';
 import type { SnapshotRecord } from '../state/record.ts';
@@ -104,11 +104,11 @@ const usefulOf = (candidates: readonly KnownCandidate[]): KnownCandidate[] => {
   return candidates.filter((each) => !each.isTemplate || useful.includes(each));
 };
 
-type Looking = { folder: string; signal: AbortSignal | undefined; onProgress: OnProgress };
+type ReadPackageOptions = { folder: string; signal: AbortSignal | undefined; onProgress: OnProgress };
 
-const look = async (file: string, { folder, signal, onProgress }: Looking) => {
+const look = async (file: string, { folder, signal, onProgress }: ReadPackageOptions) => {
   const progress = createProgress(onProgress, usualStatements);
-  const given = await openPackage(file, folder, { onRead: progress.onRead }).catch((error: unknown) => {
+  const given = await openExport(file, folder, { onRead: progress.onRead }).catch((error: unknown) => {
     if (!(error instanceof UnusableFile)) throw error;
     throw new RefusedError(
       `${basename(file)} cannot be imported: ${error.message}. Pass a package as the student system exports it.`,
@@ -134,7 +134,7 @@ const look = async (file: string, { folder, signal, onProgress }: Looking) => {
   }
 };
 
-type SurveyInput = { given: Package; db: SqlEngine; signal: AbortSignal | undefined };
+type SurveyInput = { given: OneRosterExport; db: SqlEngine; signal: AbortSignal | undefined };
 
 const readAll = async (present: readonly LookedFile[], input: SurveyInput) => {
   const { given, db, signal } = input;
@@ -224,12 +224,17 @@ const ask = async (
 const kindsOf = ({ file }: Candidate): CrosswalkKind[] =>
   file === 'users.csv' ? ['userName', 'orgDefinedId'] : ['orgUnitCode'];
 
-type Trying = { folder: string; proposal: Proposal; integrations: Integrations; onProgress: OnProgress };
+type TrialOptions = {
+  folder: string;
+  proposal: Proposal;
+  integrations: Integrations;
+  onProgress: OnProgress;
+};
 
 /** Compares the package with nothing, by the code of an import, so the survey reports what an import would report. */
 const tryImport = async (
   file: string,
-  { folder, proposal, integrations, onProgress }: Trying,
+  { folder, proposal, integrations, onProgress }: TrialOptions,
 ): Promise<NonNullable<Survey['trial']> | { blocked: string }> => {
   let refusals: Refusal[] = [];
   const settings = trialSettingsOf(proposal);

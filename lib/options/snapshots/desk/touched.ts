@@ -10,32 +10,32 @@ import { stateColumns, viewsOfState } from '../state/state-rows.ts';
 import { type ComparisonStore, createSnapshotStore } from '../state/store.ts';
 
 /** What an accepted file wants by the code of an org unit. */
-export type Touched = { file: string; rows: number; people: number };
+export type CodeUse = { file: string; rows: number; people: number };
 
 /**
  * What was accepted by a code, in each accepted file that uses it: the next import of such a file moves that with the code. Undefined: it
  * cannot be read with these rights.
  */
-export const touchedBy = async (target: Target, code: string): Promise<Touched[] | undefined> => {
+export const usesOfCode = async (target: Target, code: string): Promise<CodeUse[] | undefined> => {
   const store = createSnapshotStore({ s3: await target.s3(), bucket: await bucketOf(target) });
-  return unlessError(/^AccessDenied$/, () => touchedIn(store, code));
+  return unlessError(/^AccessDenied$/, () => usesOfCodeIn(store, code));
 };
 
-export const touchedIn = (
+export const usesOfCodeIn = (
   store: Pick<ComparisonStore, 'keysUnder' | 'readJsonIfAny' | 'etagOf' | 'open'>,
   code: string,
-): Promise<Touched[]> =>
+): Promise<CodeUse[]> =>
   withSqlEngine(async (db, folder) => {
     await db.run(stateColumns);
-    const touched: Touched[] = [];
+    const uses: CodeUse[] = [];
     for (const snapshot of await snapshotsNow(store)) {
       const path = join(folder, snapshot.id);
       if (!(await keepFile(await store.open(stateKey(snapshot.id)), path))) continue;
       await db.run(viewsOfState('state', `FROM read_parquet(${quotedText(path)})`));
       const [rows = 0, people = 0] = (await db.row<[number, number]>(countOf(snapshot), [code])) ?? [];
-      if (rows > 0) touched.push({ file: snapshot.name, rows, people });
+      if (rows > 0) uses.push({ file: snapshot.name, rows, people });
     }
-    return touched;
+    return uses;
   });
 
 /** `$1`: the code. A table names the org unit; an export names that of an enrollment, and the grade object of a grade. */

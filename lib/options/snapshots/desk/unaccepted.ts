@@ -4,16 +4,19 @@ import { runningExecutions } from '../../../runtime/jobs/older-executions.ts';
 import { lambdaOf } from '../../../stage/lambda-client.ts';
 import type { Target } from '../../../stage/target.ts';
 import { fileNameOf, isNumberedLike } from '../feed.ts';
-import { byPut, isOfFeed, listUnaccepted, nameOf, type Unaccepted } from '../state/unaccepted.ts';
+import { byPut, isOfFeed, listUnaccepted, nameOf, type UnacceptedFile } from '../state/unaccepted.ts';
 
 /** A file that was put and is not imported yet, because another is. */
-export type WaitingFile = Pick<Unaccepted, 'key' | 'feed' | 'versionId' | 'sizeBytes' | 'putAt' | 'isEnd'> & {
+export type WaitingFile = Pick<
+  UnacceptedFile,
+  'key' | 'feed' | 'versionId' | 'sizeBytes' | 'putAt' | 'isEnd'
+> & {
   /** What is being imported, by its snapshot's id, or by its key and when it was put; undefined: unknown. */
   behind?: string;
 };
 
 /** An import that a person must deal with, until a later file of its feed is accepted with most of its rows used. */
-export type TroubledImport = Pick<Unaccepted, 'key' | 'feed' | 'versionId' | 'putAt' | 'id' | 'isEnd'> & {
+export type TroubledImport = Pick<UnacceptedFile, 'key' | 'feed' | 'versionId' | 'putAt' | 'id' | 'isEnd'> & {
   /**
    * `undecided`: nobody decided in time. `refused`: it is accepted, but most rows of a file were refused. `cut off`: it left no result.
    * `ignored`: its name ends in neither `.zip` nor `.csv`.
@@ -31,18 +34,19 @@ export type ReadRunning = (target: Target) => Promise<string[] | undefined>;
 export const listUnacceptedIn = (
   { namesUnder, jsonIfAny }: ReviewBucket,
   signal: AbortSignal,
-): Promise<Unaccepted[]> =>
+): Promise<UnacceptedFile[]> =>
   listUnaccepted({ keysUnder: (prefix) => namesUnder(prefix, signal), readJsonIfAny: jsonIfAny });
 
 /** What was put and is not accepted, or not well. */
 export const unacceptedFilesOf = async (
-  all: readonly Unaccepted[],
+  all: readonly UnacceptedFile[],
   target: Target,
   readRunning: ReadRunning = runningImports,
 ): Promise<UnacceptedFiles> => {
   const open = all.filter(({ is }) => isOpen(is));
   const running = open.length === 0 ? [] : await readRunning(target);
-  const isRunning = ({ execution = '' }: Unaccepted) => running === undefined || running.includes(execution);
+  const isRunning = ({ execution = '' }: UnacceptedFile) =>
+    running === undefined || running.includes(execution);
   const atWork = open.find((each) => each.is === 'at work' && isRunning(each));
   return {
     waiting: open
@@ -82,9 +86,9 @@ const runningImports: ReadRunning = async (target) => {
   }
 };
 
-type Looked = { all: readonly Unaccepted[]; isRunning(entry: Unaccepted): boolean };
+type UnacceptedEntries = { all: readonly UnacceptedFile[]; isRunning(entry: UnacceptedFile): boolean };
 
-const isOpen = (is: Unaccepted['is']): boolean => is === 'waiting' || is === 'at work' || is === 'held';
+const isOpen = (is: UnacceptedFile['is']): boolean => is === 'waiting' || is === 'at work' || is === 'held';
 const isTrouble = (is: string): is is TroubledImport['is'] =>
   ['failed', 'undecided', 'refused', 'cut off', 'ignored'].includes(is);
 
@@ -102,7 +106,7 @@ const isOneTrouble = (one: TroubledImport, other: TroubledImport): boolean =>
 const nameIn = ({ key }: TroubledImport): string => fileNameOf(key);
 
 /** The last of each trouble, the latest first. */
-const troubledOf = ({ all, isRunning }: Looked): TroubledImport[] => {
+const troubledOf = ({ all, isRunning }: UnacceptedEntries): TroubledImport[] => {
   const troubled = all.flatMap((entry): TroubledImport[] => {
     const { key, feed, versionId, putAt, id, why, isEnd } = entry;
     if (entry.isFollowed) return [];

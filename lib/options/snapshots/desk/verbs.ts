@@ -1,9 +1,9 @@
-import type { Operator } from '../../../desk/verbs/operator.ts';
+import type { OperatorContext } from '../../../desk/verbs/operator.ts';
 import { countOf } from '../../../desk/views/format.ts';
 import { text } from '../../../desk/views/view.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { CommandName } from '../../../stage/roles.ts';
-import { type Decided, type DecisionOptions, decideSnapshot } from './decide.ts';
+import { type DecisionOptions, type DecisionResult, decideSnapshot } from './decide.ts';
 import { type EndedFeed, endFeed, planEnds } from './end.ts';
 import { acceptNames } from './passed.ts';
 import { withFiveCounts } from './read.ts';
@@ -11,10 +11,10 @@ import { acceptedNamesView, passedPlanView } from './views/passed.ts';
 import { decidedText, endedFeedView, plannedEndsView, snapshotPlanView } from './views/snapshots.ts';
 
 export const decide = async (
-  { target, audit, signal, show, ask }: Operator,
+  { target, audit, signal, show, ask }: OperatorContext,
   id: string,
   { decision, reason }: Pick<DecisionOptions, 'decision' | 'reason'>,
-): Promise<Decided> => {
+): Promise<DecisionResult> => {
   const isApproval = decision === 'approved';
   const decided = await decideSnapshot(target, id, {
     decision,
@@ -46,7 +46,7 @@ type Ends = {
 };
 
 export const end = async (
-  { target, audit, signal, show, ask }: Operator,
+  { target, audit, signal, show, ask }: OperatorContext,
   { names, integrations, reason, patienceMs }: Ends,
 ): Promise<EndedFeed[]> => {
   const plans = await planEnds(target, { names, integrations, signal });
@@ -71,7 +71,7 @@ export const end = async (
 };
 
 export const acceptUserNames = async (
-  { target, audit, signal, show, ask }: Operator,
+  { target, audit, signal, show, ask }: OperatorContext,
   given: { names: readonly string[] | 'all'; reason?: string | undefined; command: CommandName },
 ): ReturnType<typeof acceptNames> => {
   const acceptedNames = await acceptNames(target, {

@@ -23,7 +23,7 @@ const maxMessages = 36;
 
 export const mappingFor = async (
   feed: string,
-  { store, integrations, functions }: Mapped,
+  { store, integrations, functions }: MappingContext,
 ): Promise<SnapshotMapping> => {
   const keys = mappingKeysOf(feed);
   let [place, text]: [string | undefined, string | undefined] = [undefined, undefined];
@@ -39,7 +39,7 @@ export const mappingFor = async (
 };
 
 type Store = Pick<SnapshotServices['store'], 'textIfAny'>;
-type Mapped = Pick<SnapshotServices, 'integrations'> & {
+type MappingContext = Pick<SnapshotServices, 'integrations'> & {
   store: Store;
   /** The functions that the settings allow. */
   functions: readonly string[];

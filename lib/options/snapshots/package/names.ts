@@ -3,7 +3,7 @@ import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { statementsIn } from '../compare/statements.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import type { FurtherName } from './manifest.ts';
-import type { Package } from './package.ts';
+import type { OneRosterExport } from './package.ts';
 import { loadAcceptedNames } from './passed.ts';
 import { openFile, type PackageReading, viewRows } from './reading.ts';
 import { addReadRows, countRows, refuseRows } from './rows.ts';
@@ -11,7 +11,7 @@ import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './settin
 
 const sql = statementsIn('names');
 
-type Named = {
+type NameFilter = {
   name: 'classes' | 'users';
   type: 'class' | 'user';
   /** The column or the template, as in the settings. */
@@ -27,7 +27,7 @@ export const readNames = async (reading: PackageReading): Promise<Table | undefi
   const { db, settings } = comparison;
   const { orgUnitCode, user } = settings;
   await db.run(sql('tables'));
-  const classes: Named = {
+  const classes: NameFilter = {
     name: 'classes',
     type: 'class',
     setting: orgUnitCode,
@@ -35,7 +35,7 @@ export const readNames = async (reading: PackageReading): Promise<Table | undefi
     key: '"orgUnitCode": "sourcedId"',
     rules: settings.orgUnitRules,
   };
-  const users: Named = {
+  const users: NameFilter = {
     name: 'users',
     type: 'user',
     setting: user.column,
@@ -63,9 +63,9 @@ export const readNames = async (reading: PackageReading): Promise<Table | undefi
   return table;
 };
 
-const helpOf = ({ key }: Named): string => `To use another column, set ${key} in snapshot-settings.json`;
+const helpOf = ({ key }: NameFilter): string => `To use another column, set ${key} in snapshot-settings.json`;
 
-const namelessText = (named: Named): string =>
+const namelessText = (named: NameFilter): string =>
   named.parts.length === 1
     ? `its row in ${named.name}.csv has no ${named.setting}. ${helpOf(named)}`
     : `its row in ${named.name}.csv has no name by ${named.setting}: a part is empty, is not in the package, or has two values. ${helpOf(named)}`;
@@ -80,7 +80,7 @@ const links: Record<LinkedRow, { file: FurtherName; columns: readonly string[] }
   },
 };
 
-const addNamed = async (table: Table, named: Named, reading: PackageReading): Promise<void> => {
+const addNamed = async (table: Table, named: NameFilter, reading: PackageReading): Promise<void> => {
   const { name, parts, setting, rules } = named;
   const { db } = reading.comparison;
   const own: Record<string, string> = {};
@@ -120,7 +120,7 @@ const addNamed = async (table: Table, named: Named, reading: PackageReading): Pr
 /** Reads the parts of names from other files into the table `linked_names`. Returns the places of those parts. */
 const addLinked = async (
   table: Table,
-  named: Named,
+  named: NameFilter,
   { comparison, given }: PackageReading,
 ): Promise<number[]> => {
   const { name, parts, setting } = named;
@@ -155,7 +155,7 @@ const addLinked = async (
 
 /** A name needs all rows of the other files: a part that a delta leaves out would look empty. */
 const refuseParts = (
-  { modes }: Package,
+  { modes }: OneRosterExport,
   { parts, settingName }: { parts: NamePart[]; settingName: string },
 ): void => {
   const files = linkedRows

@@ -4,7 +4,7 @@ import { readTable, type Table } from '../../../runtime/files/tables/table.ts';
 import { delimiterOf, type FileName, type FurtherName, fileNames, manifestOf } from './manifest.ts';
 import { openZip } from './zip.ts';
 
-export type Package = Awaited<ReturnType<typeof openPackage>>;
+export type OneRosterExport = Awaited<ReturnType<typeof openExport>>;
 
 const wanted = new Set(['manifest', ...fileNames].map((name) => `${name}.csv`.toLowerCase()));
 
@@ -12,7 +12,7 @@ const wanted = new Set(['manifest', ...fileNames].map((name) => `${name}.csv`.to
 type OnRead = (bytes: number, of: number) => void;
 
 /** Opens an export of OneRoster, in any form that an SIS writes: a zip from the bucket. Writes what it reads into the folder. @throws UnusableSnapshot */
-export const openPackage = async (
+export const openExport = async (
   path: string,
   folder: string,
   { onRead, cells = {} }: { onRead?: OnRead; cells?: FileRules } = {},

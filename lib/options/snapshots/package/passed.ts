@@ -2,10 +2,10 @@ import type { Comparison, Mode } from '../compare/comparison.ts';
 import { hasRows, statementsIn } from '../compare/statements.ts';
 import {
   acceptedNamesPrefix,
-  type PassedNames,
-  passedIn,
-  passedKeyOf,
+  type ReassignedNameList,
   readAcceptedNames,
+  reassignedIn,
+  reassignedKeyOf,
 } from '../state/passed-names.ts';
 
 const sql = statementsIn('names');
@@ -30,14 +30,14 @@ export const loadAcceptedNames = async (comparison: Comparison): Promise<void> =
 };
 
 /** Counts rows of enrollments or results that are not used because the name of their user passed. */
-export const countPassedRows = async (
+export const countReassignedRows = async (
   { db }: Comparison,
   kindName: 'enrollments' | 'results',
 ): Promise<void> => {
   if (await hasRows(db, 'passed')) await db.run(sql('count_passed'), [kindName]);
 };
 
-type Found = [
+type ReassignedRow = [
   name: string,
   userId: string,
   record: string,
@@ -48,19 +48,19 @@ type Found = [
 ];
 
 /** The names of `passed`, with what the last export said of them: since when, and what a delta leaves out. */
-export const passedNamesOf = async (
+export const reassignedNamesOf = async (
   { db, store, settings, droppedMs, feed }: Comparison,
   modes: Record<'enrollments' | 'results', Mode>,
-): Promise<PassedNames> => {
+): Promise<ReassignedNameList> => {
   const { field } = settings.user;
   if (!(await hasRows(db, 'passed'))) return { field, names: [] };
-  const before = passedIn(await store.readJsonIfAny(passedKeyOf(feed)));
+  const before = reassignedIn(await store.readJsonIfAny(reassignedKeyOf(feed)));
   const known = new Map(
     before?.field === field
       ? before.names.map((each) => [JSON.stringify([each.name, each.userId, each.record]), each])
       : [],
   );
-  const found = await db.all<Found>(sql('list_passed'));
+  const found = await db.all<ReassignedRow>(sql('list_passed'));
   const names = found.map(([name, id, record, formerNow, enrollments, results, json]) => {
     const userId = Number(id);
     const then = known.get(JSON.stringify([name, userId, record]));

@@ -3,13 +3,18 @@ import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison, Mode } from '../compare/comparison.ts';
 import { addDamaged, type FileRead } from '../state/accepted.ts';
 import { type FileName, fileNames } from './manifest.ts';
-import type { Package } from './package.ts';
+import type { OneRosterExport } from './package.ts';
 import { addRows } from './rows.ts';
 
 export type FilesRead = Partial<Record<FileName, FileRead>>;
 
 /** An export of OneRoster, its tables, and the files that were read so far. */
-export type PackageReading = { given: Package; comparison: Comparison; tables: Tables; read: FilesRead };
+export type PackageReading = {
+  given: OneRosterExport;
+  comparison: Comparison;
+  tables: Tables;
+  read: FilesRead;
+};
 type Tables = Partial<Record<FileName, Promise<Table>>>;
 
 const required: Record<FileName, readonly string[]> = {
@@ -32,7 +37,7 @@ const requiredIn = (name: FileName, mode: Mode): readonly string[] => [
 ];
 
 /** Reads one file after the other, in the order in which they are needed, while the engine works on those before. */
-export const readAhead = (given: Package): Tables => {
+export const readAhead = (given: OneRosterExport): Tables => {
   const tables: Tables = {};
   let before: Promise<unknown> = Promise.resolve();
   for (const name of fileNames) {

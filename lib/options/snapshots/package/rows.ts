@@ -1,9 +1,9 @@
 import type { Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison, Mode } from '../compare/comparison.ts';
 import { hasRows, statementsIn } from '../compare/statements.ts';
-import { counted } from '../counted.ts';
+import { countOf } from '../counted.ts';
 import { addDamaged } from '../state/accepted.ts';
-import { type RowCounts, type RowFate, rowFates, type SnapshotRecord } from '../state/record.ts';
+import { type RowCounts, type RowResult, rowFates, type SnapshotRecord } from '../state/record.ts';
 import { type FileName, type FurtherName, fileNames } from './manifest.ts';
 
 const sql = statementsIn('rows');
@@ -11,7 +11,7 @@ const sql = statementsIn('rows');
 export const addRows = (
   { rows }: Comparison,
   file: string,
-  { fate, count }: { fate: RowFate; count: number },
+  { fate, count }: { fate: RowResult; count: number },
 ): void => {
   const counts = rows[file] ?? {};
   rows[file] = counts;
@@ -28,14 +28,14 @@ export const addReadRows = async (comparison: Comparison, name: FurtherName, tab
 
 /** Counts rows of a file by a statement that gives each fate and its number of rows. */
 export const countRows = async (comparison: Comparison, file: string, statement: string): Promise<void> => {
-  for (const [fate, count] of await comparison.db.all<[RowFate, number]>(statement))
+  for (const [fate, count] of await comparison.db.all<[RowResult, number]>(statement))
     addRows(comparison, file, { fate, count });
 };
 
 /** Counts the rows that claim something by their fate, after the comparison. */
 export const countClaims = async (comparison: Comparison): Promise<void> => {
   // What stays as it was, of a file that the package does not have, is no row of it.
-  for (const [kindName, fate, count] of await comparison.db.all<[FileName, RowFate, number]>(
+  for (const [kindName, fate, count] of await comparison.db.all<[FileName, RowResult, number]>(
     sql('count_claims'),
   ))
     if (count > 0) addRows(comparison, `${kindName}.csv`, { fate, count });
@@ -80,7 +80,7 @@ export const noteSaid = async (comparison: Comparison): Promise<void> => {
 };
 
 /** Fates of a row of which nothing was used, though its file is meant to be imported. */
-const refusedFates: readonly RowFate[] = [
+const refusedFates: readonly RowResult[] = [
   'unknownValue',
   'unknownRole',
   'withoutRole',
@@ -97,18 +97,18 @@ export const mostlyRefused = (
   { rows = {} }: Pick<SnapshotRecord, 'rows'>,
   atLeast = 1,
 ): string | undefined => {
-  const sumOf = (counts: RowCounts, fates: readonly RowFate[]): number =>
+  const sumOf = (counts: RowCounts, fates: readonly RowResult[]): number =>
     fates.reduce((sum, fate) => sum + (counts[fate] ?? 0), 0);
   const mostlyRefusedFiles = Object.entries(rows).flatMap(([file, counts]) => {
     const [refused, all] = [sumOf(counts, refusedFates), sumOf(counts, rowFates)];
     return refused >= atLeast && refused > all / 2
-      ? [`of ${counted(all, 'row')} of ${file}, ${counted(refused, 'was', 'were')} refused`]
+      ? [`of ${countOf(all, 'row')} of ${file}, ${countOf(refused, 'was', 'were')} refused`]
       : [];
   });
   return mostlyRefusedFiles.length === 0 ? undefined : mostlyRefusedFiles.join('; ');
 };
 
-const words: Record<RowFate, string> = {
+const words: Record<RowResult, string> = {
   sent: 'sent',
   unchanged: 'unchanged',
   held: 'held, because a refused row may be about the same thing on the platform',
@@ -134,7 +134,7 @@ const words: Record<RowFate, string> = {
 };
 
 /** The next step for a fate; the other fates need none. */
-const steps: Partial<Record<RowFate, string>> = {
+const steps: Partial<Record<RowResult, string>> = {
   held: 'What was accepted of held rows stays. Correct the refused rows, or leave them out: then the held rows are used.',
   emptied:
     'A cell that is empty without quotation marks leaves the platform’s value as it is. To clear that, write "" in the cell, or give its field a default in the mapping.',
@@ -163,7 +163,7 @@ const steps: Partial<Record<RowFate, string>> = {
 
 type Account = Pick<SnapshotRecord, 'rows' | 'unknownRoles'>;
 
-const fatesIn = (counts: RowCounts): (readonly [RowFate, number])[] =>
+const fatesIn = (counts: RowCounts): (readonly [RowResult, number])[] =>
   rowFates.flatMap((fate) => {
     const count = counts[fate] ?? 0;
     return count > 0 ? [[fate, count] as const] : [];

@@ -41,17 +41,17 @@ export const openZip = async (path: string, isWanted: (name: string) => boolean,
   }
 };
 
-type Placed = { folder: string; name: string; entry: Entry };
+type PlacedEntry = { folder: string; name: string; entry: Entry };
 
 const entriesOf = async (
   zip: ZipFile,
   { isWanted, limits }: { isWanted: (name: string) => boolean; limits: ZipLimits },
-): Promise<Map<string, Placed>> => {
+): Promise<Map<string, PlacedEntry>> => {
   if (zip.entryCount > limits.maxEntries)
     throw new UnusableSnapshot(
       `The zip has ${zip.entryCount} files, but at most ${limits.maxEntries} are read. Leave out those that are no tables of the export`,
     );
-  const all: Placed[] = [];
+  const all: PlacedEntry[] = [];
   for await (const entry of zip.eachEntry()) {
     const at = entry.fileName.lastIndexOf('/') + 1;
     const name = entry.fileName.slice(at);
@@ -59,7 +59,7 @@ const entriesOf = async (
     if (name !== '' && !name.startsWith('._')) all.push({ folder: entry.fileName.slice(0, at), name, entry });
   }
   const folder = folderOf(all.filter(({ name }) => isWanted(name)));
-  const entries = new Map<string, Placed>();
+  const entries = new Map<string, PlacedEntry>();
   for (const placed of all) {
     const key = placed.name.toLowerCase();
     if (placed.folder !== folder) continue;
@@ -77,7 +77,7 @@ const quoted = (name: string): string => JSON.stringify(name.slice(0, 100));
  * All tables of an export are in one folder: a table that is read alone would state that everything else is gone. If every table of
  * the folders is at the top, too, the folders are an extension of the format.
  */
-const folderOf = (wanted: readonly Placed[]): string => {
+const folderOf = (wanted: readonly PlacedEntry[]): string => {
   const placed = wanted.toSorted((one, other) => (one.folder < other.folder ? -1 : 1));
   const [first] = placed;
   if (first === undefined) return '';
@@ -96,7 +96,7 @@ const folderOf = (wanted: readonly Placed[]): string => {
   return first.folder;
 };
 
-const refuseHarm = ({ name, entry }: Placed, { maxBytes, maxRatio }: ZipLimits): void => {
+const refuseHarm = ({ name, entry }: PlacedEntry, { maxBytes, maxRatio }: ZipLimits): void => {
   if (entry.isEncrypted())
     throw new UnusableSnapshot(`${quoted(name)} in the zip is encrypted. Make the zip without a password`);
   const { compressedSize, uncompressedSize } = entry;

@@ -21,22 +21,23 @@ const passedName = z.object({
   /** The codes of their classes, or the ids of classes without one. */
   courses: z.array(z.string()),
 });
-export type PassedName = z.output<typeof passedName>;
+export type ReassignedName = z.output<typeof passedName>;
 
 const passedNames = z.object({ field: userField, names: z.array(passedName) });
-export type PassedNames = z.output<typeof passedNames>;
+export type ReassignedNameList = z.output<typeof passedNames>;
 
 /**
  * User names that passed to another record of the SIS while the crosswalk still gives the former one's account, by the last export that
  * was compared, whether or not it is accepted.
  */
-export const passedKeyOf = (feed: string): string =>
-  feed === zipFeed ? passedKey : `${passedFeedsPrefix}${inOneName(feed)}.json`;
-export const passedKey = `${recordsPrefix}passed.json`;
-export const passedFeedsPrefix = `${recordsPrefix}passed/`;
+export const reassignedKeyOf = (feed: string): string =>
+  feed === zipFeed ? reassignedKey : `${reassignedFeedsPrefix}${inOneName(feed)}.json`;
+export const reassignedKey = `${recordsPrefix}passed.json`;
+export const reassignedFeedsPrefix = `${recordsPrefix}passed/`;
 
 /** Undefined: no export was compared yet. */
-export const passedIn = (json: unknown): PassedNames | undefined => passedNames.safeParse(json).data;
+export const reassignedIn = (json: unknown): ReassignedNameList | undefined =>
+  passedNames.safeParse(json).data;
 
 /** The platform's field that names users, a name, the account that it gives, and the record that has it. */
 type Same = { name: string; userId: number; record: string };

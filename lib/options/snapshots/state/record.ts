@@ -117,7 +117,7 @@ export const rowFates = [
   'twoReadings',
   'refused',
 ] as const;
-export type RowFate = (typeof rowFates)[number];
+export type RowResult = (typeof rowFates)[number];
 /** By fate; the sum is the number of all rows of the file. */
 const rowCounts = z.partialRecord(z.enum(rowFates), counted);
 export type RowCounts = z.output<typeof rowCounts>;

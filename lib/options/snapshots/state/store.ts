@@ -8,7 +8,7 @@ import type { ImportRequest } from '../import-request.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 
 /** A file that was put into the bucket: another file under the same key, or another version of it, is another snapshot. */
-export type Dropped = {
+export type SourceFile = {
   key: string;
   /** Undefined: that of its key, if the settings name no feeds. */
   feed?: string | undefined;
@@ -22,7 +22,7 @@ export type Dropped = {
   isEnd?: true;
 };
 
-type Found = Dropped & { sizeBytes: number };
+type FoundFile = SourceFile & { sizeBytes: number };
 
 export type SnapshotStore = ReturnType<typeof createSnapshotStore>;
 
@@ -48,7 +48,7 @@ export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: stri
     ...store,
 
     /** The version, or what lies there now. Undefined: it no longer exists. */
-    find: async ({ key, versionId: VersionId, isEnd }: ImportRequest): Promise<Found | undefined> => {
+    find: async ({ key, versionId: VersionId, isEnd }: ImportRequest): Promise<FoundFile | undefined> => {
       if (isEnd) return { key, isEnd, etag: '', sizeBytes: 0, droppedMs: Date.now() };
       // A list shows whether there is an object. Of a version, only a deletion of this version would be the answer.
       if (VersionId === undefined && (await store.etagOf(key)) === undefined) return undefined;
@@ -64,7 +64,7 @@ export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: stri
      * The SHA-256 of its content; undefined: it was replaced or deleted since.
      * @throws UnusableSnapshot if it is too large, or this role cannot read it.
      */
-    download: async ({ key, versionId, etag }: Dropped, path: string): Promise<string | undefined> => {
+    download: async ({ key, versionId, etag }: SourceFile, path: string): Promise<string | undefined> => {
       const asked = versionId === undefined ? { IfMatch: etag } : { VersionId: versionId };
       const body = await orNothing(store.open(key, asked)).catch((error: unknown) => {
         if (!isWithheld(error)) throw error;
@@ -105,7 +105,7 @@ export const createSnapshotStore = ({ s3, bucket }: { s3: S3Client; bucket: stri
 
 const absent = ['NoSuchKey', 'NoSuchVersion', 'NotFound', 'PreconditionFailed'];
 
-const orNothing = async <Found>(found: Promise<Found>): Promise<Found | undefined> => {
+const orNothing = async <FoundFile>(found: Promise<FoundFile>): Promise<FoundFile | undefined> => {
   try {
     return await found;
   } catch (error) {

@@ -54,7 +54,7 @@ export const unaccepted = z.object({
   /** A later file of its feed was accepted with most of its rows used: nobody must deal with it, though a delta may lack its changes. */
   isFollowed: z.literal(true).optional(),
 });
-export type Unaccepted = z.output<typeof unaccepted>;
+export type UnacceptedFile = z.output<typeof unaccepted>;
 
 type Reader = Pick<JobStore, 'keysUnder' | 'readJsonIfAny'>;
 type Store = Reader & Pick<JobStore, 'writeJson' | 'remove'>;
@@ -62,34 +62,34 @@ type Store = Reader & Pick<JobStore, 'writeJson' | 'remove'>;
 const keyFor = (execution: string): string => `${unacceptedPrefix}${execution.split('/').at(-1)}.json`;
 
 /** In the order in which they were put. S3 gives whole seconds; of two in one second, its notices say which was first. */
-export const byPut = (one: Unaccepted, other: Unaccepted): number => {
+export const byPut = (one: UnacceptedFile, other: UnacceptedFile): number => {
   const [first, second] = [one, other].map(({ putAt, sequencer = '', seenAt }) => [putAt, sequencer, seenAt]);
   return `${first}` < `${second}` ? -1 : `${first}` > `${second}` ? 1 : 0;
 };
 
 /** Files of one feed take each other's place. */
 export const isOfFeed = (one: InFeed, other: InFeed): boolean => feedOf(one) === feedOf(other);
-type InFeed = Pick<Unaccepted, 'key' | 'feed'>;
+type InFeed = Pick<UnacceptedFile, 'key' | 'feed'>;
 
 /** In the order in which they were put. */
-export const listUnaccepted = async ({ keysUnder, readJsonIfAny }: Reader): Promise<Unaccepted[]> => {
+export const listUnaccepted = async ({ keysUnder, readJsonIfAny }: Reader): Promise<UnacceptedFile[]> => {
   const read = await Promise.all((await keysUnder(unacceptedPrefix)).map(readJsonIfAny));
   // Undefined: deleted since.
   return read.flatMap((json) => unaccepted.safeParse(json).data ?? []).sort(byPut);
 };
 
 /** Undefined: it is settled, or it began with an earlier version. */
-export const readUnaccepted = async (store: Reader, execution: string): Promise<Unaccepted | undefined> =>
+export const readUnaccepted = async (store: Reader, execution: string): Promise<UnacceptedFile | undefined> =>
   unaccepted.safeParse(await store.readJsonIfAny(keyFor(execution))).data;
 
-export const writeUnaccepted = (store: Store, execution: string, entry: Unaccepted): Promise<void> =>
+export const writeUnaccepted = (store: Store, execution: string, entry: UnacceptedFile): Promise<void> =>
   store.writeJson(keyFor(execution), entry);
 
 /** Notes what became of an import. */
 export const noteUnaccepted = async (
   store: Store,
   execution: string,
-  changes: Partial<Unaccepted>,
+  changes: Partial<UnacceptedFile>,
 ): Promise<void> => {
   const entry = await readUnaccepted(store, execution);
   if (entry !== undefined) await writeUnaccepted(store, execution, { ...entry, ...changes });
@@ -98,7 +98,7 @@ export const noteUnaccepted = async (
 export const forgetUnaccepted = (store: Store, execution: string): Promise<void> =>
   store.remove(keyFor(execution));
 
-type Accepted = {
+type AcceptedFile = {
   id: string;
   feed: string;
   /** All its files are bulk: no change from before is missing any more. */
@@ -108,7 +108,7 @@ type Accepted = {
 };
 
 /** Settles what an accepted snapshot makes good: itself, what has the same content, and what it replaces. */
-export const settleUnaccepted = async (store: Store, accepted: Accepted): Promise<void> => {
+export const settleUnaccepted = async (store: Store, accepted: AcceptedFile): Promise<void> => {
   const { id, feed, isWhole, why } = accepted;
   const all = await listUnaccepted(store);
   const its = all.filter((entry) => entry.is !== 'ignored' && feedOf(entry) === feed);
@@ -130,13 +130,13 @@ export const settleUnaccepted = async (store: Store, accepted: Accepted): Promis
 };
 
 /** The same file may be put again. */
-const isOfContent = (entry: Unaccepted, id: string): boolean =>
+const isOfContent = (entry: UnacceptedFile, id: string): boolean =>
   entry.id !== undefined && contentOf(entry.id) === contentOf(id);
 
-type Order = Pick<Unaccepted, 'putAt' | 'sequencer'>;
+type Order = Pick<UnacceptedFile, 'putAt' | 'sequencer'>;
 
 /** One that waits, if both were put in the same second and it is unknown which was first, comes later. */
-const isPutBefore = (entry: Unaccepted, { putAt, sequencer = '' }: Order): boolean => {
+const isPutBefore = (entry: UnacceptedFile, { putAt, sequencer = '' }: Order): boolean => {
   const [one, other] = [`${entry.putAt} ${entry.sequencer ?? ''}`, `${putAt} ${sequencer}`];
   return one < other || (one === other && entry.is !== 'waiting');
 };
@@ -158,7 +158,7 @@ export const missingBefore = async (
   return [...new Set(missing.map(nameOf))];
 };
 
-export const nameOf = ({ id, key, putAt }: Pick<Unaccepted, 'id' | 'key' | 'putAt'>): string =>
+export const nameOf = ({ id, key, putAt }: Pick<UnacceptedFile, 'id' | 'key' | 'putAt'>): string =>
   id ?? `${key}, put at ${putAt}`;
 
 const comparedKey = `${recordsPrefix}compared.json`;

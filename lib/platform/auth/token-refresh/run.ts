@@ -2,7 +2,7 @@ import { ownText, type SafeText, safe } from '../../../message/safe-text.ts';
 import type { Observe } from '../../../runtime/telemetry/observe.ts';
 import { failureOf } from '../../client/failure-of.ts';
 import type { SecretVersions } from '../versions.ts';
-import { type Refreshed, type RefreshOutcome, storingMs, type TokenRefresh } from './token-refresh.ts';
+import { type RefreshOutcome, type RefreshResult, storingMs, type TokenRefresh } from './token-refresh.ts';
 
 export type RefreshRunOptions = {
   tokenRefresh: TokenRefresh;
@@ -21,7 +21,7 @@ const atOnce = 8;
 export const createRefreshRun = (options: RefreshRunOptions) => {
   const { tokenRefresh, versions, observe, prefix, nowMs = Date.now } = options;
   /** A container reads a secret again only when it is due, or was changed. */
-  const known = new Map<string, Refreshed>();
+  const known = new Map<string, RefreshResult>();
 
   return async ({ deadlineMs, force }: { deadlineMs: number; force: boolean }): Promise<RefreshSummary> => {
     const summary = { none: 0, fresh: 0, refreshed: 0, waiting: 0, correct: 0, authorize: 0, failed: 0 };

@@ -15,7 +15,7 @@ import {
 } from './state.ts';
 
 /** A value of a secret that is staged, or about to be. */
-export type Staged = { version: string; fields: Record<string, unknown> };
+export type StagedVersion = { version: string; fields: Record<string, unknown> };
 
 /** More claims than other runs can have made since the last one was read. */
 const maxTaken = 200;
@@ -28,7 +28,7 @@ export class TokenStore {
   readonly #observe: Observe;
   readonly #nowMs: () => number;
   /** Tokens that could not be stored: kept in memory, as the container may live until they can be. */
-  readonly #unstored = new Map<string, Staged['fields']>();
+  readonly #unstored = new Map<string, StagedVersion['fields']>();
 
   constructor({ versions, observe, nowMs }: StoreOptions) {
     this.#versions = versions;
@@ -78,7 +78,7 @@ export class TokenStore {
     return !this.#unstored.has(name);
   }
 
-  async #store(name: string, fields: Staged['fields']): Promise<boolean> {
+  async #store(name: string, fields: StagedVersion['fields']): Promise<boolean> {
     const version = randomUUID();
     this.#unstored.set(name, fields);
     try {
@@ -96,7 +96,7 @@ export class TokenStore {
   }
 
   /** Makes staged tokens current, with other changes of the secret since; false if they belong to an older authorization. */
-  async adopt(name: string, staged: Staged): Promise<boolean> {
+  async adopt(name: string, staged: StagedVersion): Promise<boolean> {
     let { version, fields } = staged;
     for (let tries = 0; tries < 3; tries += 1) {
       const current = await this.#versions.current(name);

@@ -29,7 +29,7 @@ export type RefreshOutcome = 'none' | 'fresh' | 'refreshed' | 'waiting' | 'corre
 const maxQuietSeconds = 3_600;
 
 /** `quietUntilMs`: the secret need not be read again before, while it has this version. */
-export type Refreshed = { outcome: RefreshOutcome; version: string; quietUntilMs: number };
+export type RefreshResult = { outcome: RefreshOutcome; version: string; quietUntilMs: number };
 
 /** `force`: requests tokens although the old ones are still valid. */
 export type RefreshRun = { deadlineMs: number; signal: AbortSignal; force: boolean };
@@ -64,11 +64,11 @@ export class TokenRefresh {
   }
 
   /** Renews the tokens of one secret if they are due. */
-  async refresh(name: string, run: RefreshRun): Promise<Refreshed> {
+  async refresh(name: string, run: RefreshRun): Promise<RefreshResult> {
     const isStored = await this.#tokenStore.storeLeftover(name);
     const current = await this.#versions.current(name);
     const secret = current && oauthSecretIn(current);
-    const end = (outcome: RefreshOutcome, untilMs = 0): Refreshed => ({
+    const end = (outcome: RefreshOutcome, untilMs = 0): RefreshResult => ({
       outcome,
       version: current?.version ?? '',
       quietUntilMs: untilMs,

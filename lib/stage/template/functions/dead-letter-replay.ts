@@ -1,7 +1,7 @@
 import { connectionSettings } from '../../connection/connection-settings.ts';
 import { onCallSettings } from '../../on-call-settings.ts';
 import { highestOver } from '../alarms.ts';
-import { deadLetters, desk, deskByList, leadingKeys, ledger, objects } from '../stage-arns.ts';
+import { deadLetters, deskByList, leadingKeys, ledger, letterIndexArn, objects } from '../stage-arns.ts';
 import type { FunctionParts } from './function-parts.ts';
 
 const daySeconds = 86_400;
@@ -23,7 +23,7 @@ export const deadLetterReplay: FunctionParts = {
     // It does what an operator does.
     { Action: ['s3:PutObject'], Resource: objects('audit/*-operator.json') },
     { Action: ['s3:GetObject'], Resource: objects('letters/*') },
-    // It keeps the desk's lists correct.
+    // It keeps the lists of the letter index correct.
     {
       Action: [
         'dynamodb:BatchGetItem',
@@ -31,7 +31,7 @@ export const deadLetterReplay: FunctionParts = {
         'dynamodb:UpdateItem',
         'dynamodb:DeleteItem',
       ],
-      Resource: desk,
+      Resource: letterIndexArn,
     },
     { Action: ['dynamodb:Query'], Resource: deskByList },
     // Which functions are paused, and since when, and when the last message came.

@@ -2,7 +2,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { RecordResult } from '../../../../lib/delivery/handle/attempt.ts';
-import { deskNoteOf } from '../../../../lib/delivery/handle/desk-note.ts';
+import { indexNoteOf } from '../../../../lib/delivery/handle/desk-note.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import { safe } from '../../../../lib/message/safe-text.ts';
 
@@ -34,7 +34,7 @@ const noteOf = (
 ) => {
   const record = { messageId: 'm', receiptHandle: 'r', body, messageAttributes: attributes } as SQSRecord;
   const delivery = { sentMs: startedMs - 9, firstMs: startedMs - 5, startedMs, attempts, replays: 1 };
-  return deskNoteOf(integration, { record, delivery }, result);
+  return indexNoteOf(integration, { record, delivery }, result);
 };
 const waiting = (more: Partial<Extract<FinalResult, { outcome: 'waiting' }>> = {}): FinalResult => ({
   ...about,

@@ -6,7 +6,7 @@ import { createFanOut, placeAttribute } from '../../../../lib/delivery/handle/fa
 import type { NamedObject } from '../../../../lib/message/envelope.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { safe } from '../../../../lib/message/safe-text.ts';
-import type { Outgoing } from '../../../../lib/message/sqs-limits.ts';
+import type { OutgoingMessage } from '../../../../lib/message/sqs-limits.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { waitLimitMs } from '../../../limits.ts';
 import { queuesAndFilesForTests } from '../../../local/aws/for-tests.ts';
@@ -24,7 +24,7 @@ const lines = (count: number, size = 10) =>
 
 type Options = Parameters<typeof createFanOut>[0];
 
-const start = (send: (messages: Outgoing[]) => Promise<void>, more: Partial<Options> = {}) =>
+const start = (send: (messages: OutgoingMessage[]) => Promise<void>, more: Partial<Options> = {}) =>
   createFanOut({
     bucket,
     functionName: 'try-out',
@@ -36,7 +36,7 @@ const start = (send: (messages: Outgoing[]) => Promise<void>, more: Partial<Opti
     maximumEvents: 1_000_000,
     ...more,
   });
-const recordOf = (attributes: Outgoing['attributes'] = {}) =>
+const recordOf = (attributes: OutgoingMessage['attributes'] = {}) =>
   ({
     body: 'the notice',
     messageAttributes: Object.fromEntries(
@@ -49,10 +49,10 @@ const recordOf = (attributes: Outgoing['attributes'] = {}) =>
 const objectOf = (key: string) => ({ bucket, key: `events/try-out/${key}`, versionId: undefined });
 
 /** Every chunk takes a second of three, so that several messages go on with the file. */
-const workedOff = async (keys: string[], attributes: Outgoing['attributes'] = {}, forMs = 3_000) => {
+const workedOff = async (keys: string[], attributes: OutgoingMessage['attributes'] = {}, forMs = 3_000) => {
   let nowMs = 0;
   const sent: string[] = [];
-  const given: Outgoing['attributes'][] = [];
+  const given: OutgoingMessage['attributes'][] = [];
   const queue = [recordOf(attributes)];
   const chunks: number[] = [];
   const fanOut = start(
@@ -152,14 +152,14 @@ const none = { attributes: {}, untilMs: 1 };
 /** What one attempt says, and what it sends by each call. */
 const attempted = async (
   files: Record<string, string | Uint8Array>,
-  { attributes, untilMs }: { attributes: Outgoing['attributes']; untilMs: number } = none,
+  { attributes, untilMs }: { attributes: OutgoingMessage['attributes']; untilMs: number } = none,
   {
     objects = Object.keys(files).map(objectOf),
     ...more
   }: Partial<Options> & { objects?: NamedObject[] } = {},
 ) => {
   for (const [key, text] of Object.entries(files)) await put(`events/try-out/${key}`, text);
-  const calls: Outgoing[][] = [];
+  const calls: OutgoingMessage[][] = [];
   const fanOut = start(async (messages) => void calls.push(messages), more);
   const said = await fanOut(objects, { record: recordOf(attributes), signal, untilMs }).catch(failureOf);
   return { said, calls, bodies: calls.flat().map(({ body }) => body) };

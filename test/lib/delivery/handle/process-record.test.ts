@@ -55,7 +55,7 @@ const settled = (
     platform: { for: () => ({}) as Platform },
     crosswalk: { platformIds: async () => ({ userId: 301 }) },
     queues: { writeLetter: async (letter) => void story.push({ letter }) },
-    desk: {
+    letterIndex: {
       recordLetter: async (id, { body }, about) => void story.push({ parks: id, body, ...about }),
       record: ({ message, outcome }) => void story.push(`heard ${message} ${outcome}`),
       write: async () => {},
@@ -342,7 +342,11 @@ describe('a letter', () => {
     ['its queue', { queues: { writeLetter: lost, delay: async () => {} } }],
     [
       'the desk',
-      { desk: { recordLetter: lost, record: () => {} } as unknown as NonNullable<Services['desk']> },
+      {
+        letterIndex: { recordLetter: lost, record: () => {} } as unknown as NonNullable<
+          Services['letterIndex']
+        >,
+      },
     ],
   ])('that %s does not take leaves the message waiting, with both failures', async (_, broken) => {
     const settlement = await settled({ integration: refusing }, broken);
@@ -363,7 +367,7 @@ describe('a letter', () => {
 
   test('is written without a desk, too, and tells where a user’s own credential was used', async () => {
     const integration = { ...refusing, actor: () => '7' as const };
-    await settled({ integration }, { desk: undefined });
+    await settled({ integration }, { letterIndex: undefined });
     expect(story).toEqual([{ letter: letterOf({}, {}) }, { asService: false }, 'told parked event-1']);
   });
 });

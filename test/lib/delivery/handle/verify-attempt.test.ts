@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Integration, IntegrationContext } from '../../../../lib/delivery/handle/integration.ts';
 import { wasDone, writtenRefusal } from '../../../../lib/delivery/handle/verify-attempt.ts';
-import type { Unresolved } from '../../../../lib/delivery/ledger/judge.ts';
+import type { UnresolvedAttempt } from '../../../../lib/delivery/ledger/judge.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
 import { ownText, safe } from '../../../../lib/message/safe-text.ts';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
@@ -13,7 +13,7 @@ const nowMs = Date.UTC(2026, 2, 1, 12);
 const clock = (clockOffsetMs?: number) =>
   ({ platform: { clockOffsetMs: () => clockOffsetMs } }) as unknown as IntegrationContext;
 
-const left: Unresolved = {
+const left: UnresolvedAttempt = {
   sinceMs: nowMs,
   acceptedUnverified: false,
   decided: false,
@@ -26,7 +26,7 @@ const refused = {
 };
 const words = { status: 500, title: 'Oh', operation: safe`POST /things` };
 
-const lookedAt = async (verify: Verify | undefined, unresolved: Partial<Unresolved>) => {
+const lookedAt = async (verify: Verify | undefined, unresolved: Partial<UnresolvedAttempt>) => {
   const integration = { verify } as unknown as Integration<Data>;
   const given = { context: clock(), unresolved: { ...left, ...unresolved } };
   return wasDone(integration, { say: 'a' }, given).catch(failureOf);
@@ -41,7 +41,7 @@ const failing = (error: unknown): Verify => ({
   look: () => Promise.reject(error),
 });
 
-test.each<[string, Verify | undefined, Partial<Unresolved>, boolean]>([
+test.each<[string, Verify | undefined, Partial<UnresolvedAttempt>, boolean]>([
   ['is found', showing('found'), {}, true],
   ['is found after its call was accepted', showing('found'), accepted, true],
   ['cannot be told, but was accepted', showing('unclear'), accepted, true],
@@ -64,7 +64,7 @@ test.each<[string, Verify | undefined, Partial<Unresolved>, boolean]>([
 const since = '2026-03-01T12:00:00.000Z';
 const hidden = showing('absent', { isHiddenBy: (field) => field === 'name' });
 
-test.each<[string, Verify | undefined, Partial<Unresolved>, string, string]>([
+test.each<[string, Verify | undefined, Partial<UnresolvedAttempt>, string, string]>([
   ['the platform does not show it', { subject: () => 'thing a' }, {}, '', 'thing a'],
   ['the platform does not show it', undefined, { changedSince: ['name'] }, '', 'its effect'],
   ['something is there that may be its effect', showing('unclear'), {}, '', 'thing a'],

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { decodeHTML } from 'entities';
 import { createApp } from '../../../../lib/desk/console/app.ts';
 import { type ConsoleOptions, startConsole } from '../../../../lib/desk/console/console.ts';
-import type { Desk } from '../../../../lib/desk/console/desk.ts';
+import type { ConsoleServices } from '../../../../lib/desk/console/desk.ts';
 import { createSession } from '../../../../lib/desk/console/guard.ts';
 import { createKeptFilters } from '../../../../lib/desk/console/kept-filters.ts';
 import { loadOptionDesks } from '../../../../lib/options.ts';
@@ -147,7 +147,12 @@ export const appWith = (desk: object = {}) => {
   const filters = createKeptFilters(join(temporaryFolder(), 'filters.json'), 'sis-relay-test');
   const keys = { areOn: () => true, turn: async () => {} };
   const whole = { integrations: new Map(), desks, filters, keys, ...own, ...desk };
-  const app = createApp(whole as unknown as Desk, { host, optionScreens, sentence: String, onUse: () => {} });
+  const app = createApp(whole as unknown as ConsoleServices, {
+    host,
+    optionScreens,
+    sentence: String,
+    onUse: () => {},
+  });
   const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
   const exchange = (token: string, next = '/') =>
     app.request(`http://${host}/session`, {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createKept } from '../../../../lib/desk/console/cached-value.ts';
+import { createCachedValue } from '../../../../lib/desk/console/cached-value.ts';
 
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => vi.useRealTimers());
@@ -8,7 +8,7 @@ afterEach(() => vi.useRealTimers());
 /** Each reading takes so long on the clock, and answers its number, or fails. */
 const reader = (tookMs: number) => {
   const state = { reads: 0, isAway: false };
-  const kept = createKept(
+  const kept = createCachedValue(
     async () => {
       state.reads += 1;
       const { reads, isAway } = state;
@@ -63,7 +63,7 @@ test('nobody is shown what is older than a minute, nor the old in the place of w
 test('what was changed is read anew, also where a reading is under way', async () => {
   const [first, second] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
   const readings = [first.promise, second.promise];
-  const kept = createKept(() => readings.shift() ?? Promise.reject(new Error('read too often')), {
+  const kept = createCachedValue(() => readings.shift() ?? Promise.reject(new Error('read too often')), {
     freshMs: 1_000,
   });
   const before = kept.get();

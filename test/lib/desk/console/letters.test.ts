@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LetterRecord } from '../../../../lib/delivery/letters/record.ts';
-import { createKeptFilters, type KeptFilters } from '../../../../lib/desk/console/kept-filters.ts';
+import { createKeptFilters, type SavedFilters } from '../../../../lib/desk/console/kept-filters.ts';
 import { listingOf } from '../../../../lib/desk/messages/letters/list.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { appWith } from './attacker.ts';
@@ -27,7 +27,7 @@ const targetWith = (queued: number) => {
   return { who: 'a test', sqs, deadLetterQueueUrl: async () => 'http://127.0.0.1/0/dead-letters' };
 };
 
-type Screen = { address?: string; isRead?: boolean; queued?: number; filters?: KeptFilters };
+type Screen = { address?: string; isRead?: boolean; queued?: number; filters?: SavedFilters };
 
 /** The screen of letters for a browser that has signed in. */
 const screen = (

@@ -8,7 +8,7 @@ import { resultOf, type SentCall } from '../../../../lib/platform/client/check-a
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import type { Operation } from '../../../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../../../lib/platform/client/platform-error.ts';
-import type { Answered } from '../../../../lib/platform/rate-limit/answered.ts';
+import type { AnswerFacts } from '../../../../lib/platform/rate-limit/answered.ts';
 import type { RateLimiter, SlotResult } from '../../../../lib/platform/rate-limit/rate-limiter.ts';
 import { anyCharacter } from '../../../any-character.ts';
 import { freeTurn, unpaced } from '../rate-limit/unpaced.ts';
@@ -43,7 +43,7 @@ describe('the rate limiter', () => {
   /** A rate limiter that gives slots until they are used up, and remembers what it was asked and told. */
   const rateLimiterWith = (turns = Number.POSITIVE_INFINITY) => {
     const asked: string[] = [];
-    const told: Answered[] = [];
+    const told: AnswerFacts[] = [];
     const rateLimiter: RateLimiter = {
       ...unpaced,
       requestSlot: (priority, _, settle) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
 import { budgetIn } from '../../../../lib/platform/client/budget-headers.ts';
-import type { Answered } from '../../../../lib/platform/rate-limit/answered.ts';
+import type { AnswerFacts } from '../../../../lib/platform/rate-limit/answered.ts';
 import {
   createRateLimiter,
   type RateLimiterOptions,
@@ -51,7 +51,7 @@ const containerAt = (options: RateLimiterOptions = {}) => {
     });
     return told;
   };
-  const answer = (more: Partial<Answered> = {}): void =>
+  const answer = (more: Partial<AnswerFacts> = {}): void =>
     pace.recordAnswer({ sentMs: now, status: 200, ...more });
   /** So many calls are asked for; how many of them go within this time? */
   const goIn = (ms: number, calls: number, priority: Priority = 'normal'): number => {
@@ -214,7 +214,7 @@ test('classes share what there is, the more urgent the more, and none starves', 
 });
 
 describe('a refusal', () => {
-  const refused = (more: Partial<Answered> = {}) => {
+  const refused = (more: Partial<AnswerFacts> = {}) => {
     const container = containerAt();
     container.ask();
     container.answer();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Priority } from '../../../../lib/message/priority.ts';
-import type { Answered } from '../../../../lib/platform/rate-limit/answered.ts';
+import type { AnswerFacts } from '../../../../lib/platform/rate-limit/answered.ts';
 import { RatePolicy, type RatePolicyOptions } from '../../../../lib/platform/rate-limit/rate-policy.ts';
 
 type Options = Omit<RatePolicyOptions, 'random'> & { chance?: number };
@@ -14,12 +14,12 @@ const pacerWith = ({ chance = 0, ...options }: Options = {}) => {
   const pacer = new RatePolicy({ ...options, random: () => chance });
   const take = (nowMs: number, priority: Priority = 'urgent'): number => rounded(pacer.take(priority, nowMs));
   /** An answer that came at once. */
-  const answer = (nowMs: number, more: Partial<Answered> = {}): void =>
+  const answer = (nowMs: number, more: Partial<AnswerFacts> = {}): void =>
     pacer.recordAnswer({ sentMs: nowMs, status: 200, ...more }, nowMs);
   /** One that tells a budget in credits, of which a call takes 10. */
-  const tell = (nowMs: number, remaining: number, resetSeconds: number, more: Partial<Answered> = {}) =>
+  const tell = (nowMs: number, remaining: number, resetSeconds: number, more: Partial<AnswerFacts> = {}) =>
     answer(nowMs, { remaining, resetSeconds, cost: 10, ...more });
-  const refuse = (nowMs: number, more: Partial<Answered> = {}): void =>
+  const refuse = (nowMs: number, more: Partial<AnswerFacts> = {}): void =>
     answer(nowMs, { status: 429, retryAfterSeconds: 1, ...more });
   /** Sends calls that do not wait. */
   const send = (nowMs: number, calls: number, priority: Priority = 'urgent'): void => {
@@ -299,7 +299,7 @@ describe('the rest of a budget', () => {
 });
 
 describe('a refusal', () => {
-  test.each<[asked: Partial<Answered>, closedMs: number]>([
+  test.each<[asked: Partial<AnswerFacts>, closedMs: number]>([
     [{ retryAfterSeconds: 30 }, 30_500],
     [{ retryAfterSeconds: 0, resetSeconds: 20 }, 1_500],
     [{ retryAfterSeconds: undefined, resetSeconds: 20 }, 20_500],
@@ -357,7 +357,7 @@ describe('without headers', () => {
   test('a first refusal leaves one call a second to each class', () => {
     expect(refused().rates(1_000)).toEqual([1, 1, 1]);
   });
-  test.each<[what: string, nowMs: number, calls: number, answered: Partial<Answered>, expected: number]>([
+  test.each<[what: string, nowMs: number, calls: number, answered: Partial<AnswerFacts>, expected: number]>([
     ['doubles if it is used', 2_000, 1, { sentMs: 0 }, 2],
     ['doubles if only a part of the headers is told', 2_000, 1, { remaining: 1 }, 2],
     ['doubles if only another part is told', 2_000, 1, { resetSeconds: 1 }, 2],

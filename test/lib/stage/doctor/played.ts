@@ -1,6 +1,6 @@
 import { runDoctor } from '../../../../lib/stage/doctor/doctor.ts';
 import type { PausedBefore } from '../../../../lib/stage/doctor/pause.ts';
-import type { Tried } from '../../../../lib/stage/doctor/report.ts';
+import type { StepReport } from '../../../../lib/stage/doctor/report.ts';
 import type { StepSandbox } from '../../../../lib/stage/doctor/sandbox.ts';
 import type { Step } from '../../../../lib/stage/doctor/step.ts';
 import { lambdaOf } from '../../../../lib/stage/lambda-client.ts';
@@ -69,5 +69,5 @@ export const tryOne = async (step: Step, target: Target, { lambda, ...options }:
     corner: { secondMs: options.secondMs ?? 2, ...(lambda && { lambda: async () => lambda }) },
   });
   const [tried] = report.steps;
-  return { ...(tried as Tried), left: report.left, pausedBefore: report.pausedBefore };
+  return { ...(tried as StepReport), left: report.left, pausedBefore: report.pausedBefore };
 };

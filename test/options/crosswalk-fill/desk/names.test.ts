@@ -8,7 +8,7 @@ import {
   type NameEntry,
 } from '../../../../lib/crosswalk/table.ts';
 import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
-import type { Operator } from '../../../../lib/desk/verbs/operator.ts';
+import type { OperatorContext } from '../../../../lib/desk/verbs/operator.ts';
 import { acceptMove, listMoved, showName } from '../../../../lib/options/crosswalk-fill/desk/names.ts';
 import { acceptCode } from '../../../../lib/options/crosswalk-fill/desk/verbs.ts';
 import { movedView } from '../../../../lib/options/crosswalk-fill/desk/view.ts';
@@ -70,8 +70,8 @@ describe('a move', () => {
       untold: [],
     });
     expect(await accept('MATH-101', false)).toBeUndefined();
-    const declines = { ...office, show: () => {}, ask: async () => undefined } as unknown as Operator;
-    expect(await acceptCode(declines, { code: 'MATH-101', heldNames: undefined })).toBeUndefined();
+    const declines = { ...office, show: () => {}, ask: async () => undefined } as unknown as OperatorContext;
+    expect(await acceptCode(declines, { code: 'MATH-101', reassignedNames: undefined })).toBeUndefined();
     expect(office.audited).toEqual([]);
     expect(await accept('MATH-101')).toMatchObject({ ids: [200], accepted: true });
     expect(office.audited).toMatchObject([

@@ -10,7 +10,7 @@ import {
   reportKey,
   type SnapshotRecord,
 } from '../../../../lib/options/snapshots/state/record.ts';
-import { type Unaccepted, unacceptedPrefix } from '../../../../lib/options/snapshots/state/unaccepted.ts';
+import { type UnacceptedFile, unacceptedPrefix } from '../../../../lib/options/snapshots/state/unaccepted.ts';
 import type { Target } from '../../../../lib/stage/target.ts';
 import { never, type Office, officesForTests } from '../../../lib/desk/cli/office.ts';
 import { localClient } from '../../../local/aws/aws.ts';
@@ -85,7 +85,7 @@ test('what waits for a decision is told, however many others came since', async 
 });
 
 test('the trouble of one file does not hide that of another', async () => {
-  const entry = (name: string, is: 'failed' | 'ignored', at: number): Unaccepted => {
+  const entry = (name: string, is: 'failed' | 'ignored', at: number): UnacceptedFile => {
     const putAt = new Date(Date.now() - 60_000 + at).toISOString();
     return { key: `snapshots/${name}`, etag: '', sizeBytes: 1, putAt, seenAt: putAt, is };
   };

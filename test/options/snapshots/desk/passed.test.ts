@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listPassed } from '../../../../lib/options/snapshots/desk/passed.ts';
 import {
   acceptedNamesPrefix,
-  type PassedName,
+  type ReassignedName,
 } from '../../../../lib/options/snapshots/state/passed-names.ts';
 import { localOffice } from '../../../lib/desk/cli/local-office.ts';
 import { never } from '../../../lib/desk/cli/office.ts';
@@ -27,7 +27,7 @@ const type = (line: string, answers?: string[]) =>
   typed(`${line} --stack ${office.file}`, answers && { answers });
 const json = async <Document>(line: string): Promise<Document> =>
   JSON.parse((await type(`${line} --json`)).out);
-const passed = async () => (await json<{ passed: PassedName[] }>('crosswalk moved')).passed;
+const passed = async () => (await json<{ passed: ReassignedName[] }>('crosswalk moved')).passed;
 const inOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 const fill = async () => {

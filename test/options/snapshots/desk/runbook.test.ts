@@ -4,7 +4,7 @@ import { beforeAll, expect } from 'vitest';
 import { importJob } from '../../../../lib/options/snapshots/import.ts';
 import { importSettings } from '../../../../lib/options/snapshots/import-settings.ts';
 import { createSnapshotServices } from '../../../../lib/options/snapshots/snapshot-services.ts';
-import { passedKey } from '../../../../lib/options/snapshots/state/passed-names.ts';
+import { reassignedKey } from '../../../../lib/options/snapshots/state/passed-names.ts';
 import { options } from '../../../../lib/options.ts';
 import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
 import { loadIntegrations } from '../../../../lib/stage/integrations.ts';
@@ -51,7 +51,7 @@ const nameThatPassed = async () => {
     results: 1,
     courses: ['MATH-101'],
   };
-  await putText(bucketHere(), passedKey, JSON.stringify({ field: 'userName', names: [passed] }));
+  await putText(bucketHere(), reassignedKey, JSON.stringify({ field: 'userName', names: [passed] }));
 };
 
 /** Files that were accepted and come no more, and the function that ends them. Imports that others left waiting would be in the way. */

@@ -15,11 +15,11 @@ import { countOf } from '../../../views/format.ts';
 import { text } from '../../../views/view.ts';
 import type { CommandContext } from '../../command-context.ts';
 
-type GivenDiscard = { reason: string; all?: boolean; limit?: number; dryRun?: boolean };
+type DiscardCliOptions = { reason: string; all?: boolean; limit?: number; dryRun?: boolean };
 
 export const discard = async (
   context: CommandContext,
-  { reason, all, limit, dryRun = false }: GivenDiscard,
+  { reason, all, limit, dryRun = false }: DiscardCliOptions,
 ): Promise<void> => {
   const { filter } = context;
   if (!all && Object.keys(filter).length === 0)

@@ -9,9 +9,9 @@ import type { Terminal } from '../../print/terminal.ts';
 import { changeFrom, removalOf } from './set-option.ts';
 
 /** The options for sending letters, as typed. */
-type GivenRun = Omit<RunOptions, 'waitSeconds'> & { canaryWait: number; continueUndecided?: boolean };
+type RunCliOptions = Omit<RunOptions, 'waitSeconds'> & { canaryWait: number; continueUndecided?: boolean };
 
-const runOptionsOf = ({ canary, canaryWait, rate, stopAfter, continueUndecided }: GivenRun) => ({
+const runOptionsOf = ({ canary, canaryWait, rate, stopAfter, continueUndecided }: RunCliOptions) => ({
   canary,
   waitSeconds: canaryWait,
   rate,
@@ -19,10 +19,10 @@ const runOptionsOf = ({ canary, canaryWait, rate, stopAfter, continueUndecided }
   isUndecidedContinued: continueUndecided,
 });
 
-type GivenReplay = GivenRun &
+type ReplayCliOptions = RunCliOptions &
   Pick<ReplayOptions, 'limit' | 'dryRun' | 'includeUncertain' | 'probe' | 'reason'>;
 
-export const replay = async (context: CommandContext, given: GivenReplay): Promise<void> => {
+export const replay = async (context: CommandContext, given: ReplayCliOptions): Promise<void> => {
   const { limit, dryRun = false, includeUncertain = false, probe, reason } = given;
   const { filter } = context;
   // Also for a plan alone: it tries the service's credential, and a lacking right would look like a refused one.
@@ -42,7 +42,7 @@ export const replay = async (context: CommandContext, given: GivenReplay): Promi
   context.finish((ended === 'planned' && plan.send.length > 0) || (ended === 'done' && isClean));
 };
 
-type GivenEdit = Omit<GivenRun, 'canaryWait'> & {
+type EditCliOptions = Omit<RunCliOptions, 'canaryWait'> & {
   wait: number;
   reason: string;
   includeUncertain: boolean;
@@ -56,7 +56,17 @@ type GivenEdit = Omit<GivenRun, 'canaryWait'> & {
 export const edit = async (
   context: CommandContext,
   id: string | undefined,
-  { set = [], unset = [], reason, includeUncertain, reveal, sameValue, limit, wait, ...given }: GivenEdit,
+  {
+    set = [],
+    unset = [],
+    reason,
+    includeUncertain,
+    reveal,
+    sameValue,
+    limit,
+    wait,
+    ...given
+  }: EditCliOptions,
 ): Promise<void> => {
   const { target, terminal, signal } = context;
   const changes = [...set.map(changeFrom), ...unset.map(removalOf)];

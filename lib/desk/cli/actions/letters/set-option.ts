@@ -1,16 +1,16 @@
 import { readJsonWithPlace } from '../../../../message/json.ts';
 import { UsageError } from '../../../../stage/command-errors.ts';
-import type { Change } from '../../../messages/edit/change.ts';
+import type { MessageEdit } from '../../../messages/edit/change.ts';
 
 /** The change that a `--set` names. @throws UsageError if it names no field. */
-export const changeFrom = (text: string): Change => {
+export const changeFrom = (text: string): MessageEdit => {
   const [, field = '', value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (field === '') throw new UsageError(`--set ${text} must be as in data.grade.points=7`);
   return { path: pathOf(field), value: jsonOrText(field, value ?? '') };
 };
 
 /** The change that an `--unset` names. */
-export const removalOf = (field: string): Change => ({ path: pathOf(field) });
+export const removalOf = (field: string): MessageEdit => ({ path: pathOf(field) });
 
 /** `data.files[0].name`, or `data.files.0.name`. */
 const pathOf = (field: string): string[] => {

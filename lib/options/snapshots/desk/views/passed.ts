@@ -1,11 +1,11 @@
 import { ageOf, countOf, numberOf } from '../../../../desk/views/format.ts';
 import { type Cell, part, table, text, type View } from '../../../../desk/views/view.ts';
-import type { PassedName } from '../../state/passed-names.ts';
-import type { Touched } from '../touched.ts';
+import type { ReassignedName } from '../../state/passed-names.ts';
+import type { CodeUse } from '../touched.ts';
 
-type Passed = { passed: readonly PassedName[] | undefined };
+type ReassignedList = { passed: readonly ReassignedName[] | undefined };
 
-const rowsText = (names: readonly PassedName[]): string => {
+const rowsText = (names: readonly ReassignedName[]): string => {
   const sumOf = (of: 'enrollments' | 'results'): number => names.reduce((sum, each) => sum + each[of], 0);
   const courses = new Set(names.flatMap((each) => each.courses)).size;
   return `${countOf(sumOf('enrollments'), 'enrollment')} and ${countOf(sumOf('results'), 'result')} in ${countOf(courses, 'course')}`;
@@ -14,7 +14,7 @@ const rowsText = (names: readonly PassedName[]): string => {
 /** There may be very many. */
 const maxPassed = 50;
 
-const passedTable = (passed: readonly PassedName[], more: (typeof passedColumns)[] = []): View => [
+const passedTable = (passed: readonly ReassignedName[], more: (typeof passedColumns)[] = []): View => [
   table('User names that passed', passed.slice(0, maxPassed), Object.assign({}, passedColumns, ...more)),
   passed.length > maxPassed && {
     tone: 'quiet',
@@ -22,7 +22,7 @@ const passedTable = (passed: readonly PassedName[], more: (typeof passedColumns)
   },
 ];
 
-const passedColumns: Record<string, (each: PassedName) => Cell> = {
+const passedColumns: Record<string, (each: ReassignedName) => Cell> = {
   'User name': ({ name }) => name,
   Account: ({ userId }) => String(userId),
   'Record was': ({ former }) => former,
@@ -33,7 +33,7 @@ const passedColumns: Record<string, (each: PassedName) => Cell> = {
 };
 
 /** Names of users that passed to another record. */
-export const passedView = ({ passed }: Passed): View => {
+export const passedView = ({ passed }: ReassignedList): View => {
   if (passed === undefined)
     return [text('User names that passed to another record of the SIS cannot be read with your role.')];
   if (passed.length === 0)
@@ -67,7 +67,7 @@ export const passedView = ({ passed }: Passed): View => {
 };
 
 /** For `status`. */
-export const passedNotes = (passed: readonly PassedName[]): View =>
+export const passedNotes = (passed: readonly ReassignedName[]): View =>
   passed.length === 0
     ? []
     : [
@@ -79,21 +79,21 @@ export const passedNotes = (passed: readonly PassedName[]): View =>
         { command: 'crosswalk moved' },
       ];
 
-export const passedPlanView = (chosen: readonly PassedName[]): View => [
+export const passedPlanView = (chosen: readonly ReassignedName[]): View => [
   ...passedTable(chosen),
   text(
     `${countOf(chosen.length, 'person', 'people')}: the record that has the name now gets the account, with ${rowsText(chosen)}. If it is somebody else, do not accept: correct the account of the name in the crosswalk.`,
   ),
 ];
 
-export const acceptedNamesView = (accepted: readonly PassedName[]): View => [
+export const acceptedNamesView = (accepted: readonly ReassignedName[]): View => [
   text(
     `${countOf(accepted.length, 'user name is', 'user names are')} accepted. Their rows are used with the next import of an export that has them: a full export has them all.`,
   ),
 ];
 
 /** What moves with a code, before a person accepts it. */
-export const touchedView = (name: string, touched: readonly Touched[] | undefined): View => {
+export const touchedView = (name: string, touched: readonly CodeUse[] | undefined): View => {
   const then = 'The next import of a file that uses the code asks before it moves them';
   if (touched === undefined)
     return [text(`What was accepted by ${name} cannot be read with your role. ${then}, and tells how many.`)];

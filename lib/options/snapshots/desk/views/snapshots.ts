@@ -22,10 +22,10 @@ import { feedOf, fileNameOf, zipFeed } from '../../feed.ts';
 import { kindWords } from '../../kind-words.ts';
 import { rowsTold } from '../../package/rows.ts';
 import type { Counts, SnapshotRecord } from '../../state/record.ts';
-import type { Decided } from '../decide.ts';
+import type { DecisionResult } from '../decide.ts';
 import type { SnapshotDiff } from '../diff.ts';
 import type { EndedFeed, PlannedEnd } from '../end.ts';
-import type { QuietFeed } from '../feeds.ts';
+import type { FeedToEnd } from '../feeds.ts';
 import type { ProposedSnapshot, RefusedRow, ShownSnapshot, SnapshotList } from '../read.ts';
 import type { TroubledImport, WaitingFile } from '../unaccepted.ts';
 
@@ -137,7 +137,7 @@ export const refusedRowsTitle = ({
     : 'Rows that were not used:';
 
 /** The result of an approval or a rejection. */
-export const decidedText = ({ snapshot, outcome }: Decided, decision: string): string => {
+export const decidedText = ({ snapshot, outcome }: DecisionResult, decision: string): string => {
   const { id, decided } = snapshot;
   if (outcome === 'already')
     return `${plain(decided?.by ?? 'Somebody')} ${decision} snapshot ${id} already. Nothing was changed.`;
@@ -205,7 +205,7 @@ const endCommand = (feed: string): string => `snapshots end ${quoted(plain(feed)
 const maxFeeds = 3;
 
 /** Files that have not come for long, the first ones, and how to end them. Those of one pattern are ended together. */
-export const quietFeedsView = (feeds: readonly QuietFeed[]): View => {
+export const feedsToEndView = (feeds: readonly FeedToEnd[]): View => {
   const groups = [...Map.groupBy(feeds, ({ pattern, name }) => pattern ?? name)];
   const more = groups.length - maxFeeds;
   return [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { sqsMessageOf } from '../../../../../lib/delivery/letters/dead-letter.ts';
 import { letterChange } from '../../../../../lib/delivery/letters/letter-facts.ts';
-import type { DeskRecord } from '../../../../../lib/delivery/letters/record.ts';
+import type { IndexRecord } from '../../../../../lib/delivery/letters/record.ts';
 import { filterSchema, matches } from '../../../../../lib/desk/messages/letters/filter.ts';
 import { createLetterReader } from '../../../../../lib/desk/messages/letters/letter.ts';
 import { eventBody, failureOf } from '../../cli/office.ts';
@@ -10,7 +10,7 @@ const read = createLetterReader({ prefix: 'sis-relay-test-', queueUrlOf: async (
 const hourMs = 3_600_000;
 
 /** As the lists tell of it. */
-const letter = async (body = eventBody('grade-push', {}, { id: 'event-1' })): Promise<DeskRecord> => {
+const letter = async (body = eventBody('grade-push', {}, { id: 'event-1' })): Promise<IndexRecord> => {
   const { MessageBody: Body, MessageAttributes } = sqsMessageOf({
     body,
     source: 'arn:aws:sqs:eu-west-1:1:sis-relay-test-grade-push',
@@ -26,7 +26,7 @@ const letter = async (body = eventBody('grade-push', {}, { id: 'event-1' })): Pr
     Attributes: { SentTimestamp },
   });
   const { facts } = letterChange(whole, { ...whole, resource: undefined, writtenMs: whole.sentMs });
-  return { ...(facts as unknown as DeskRecord), message: whole.id, state: 'letter', waits: [] };
+  return { ...(facts as unknown as IndexRecord), message: whole.id, state: 'letter', waits: [] };
 };
 
 describe('a condition', () => {

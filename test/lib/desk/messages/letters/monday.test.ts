@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Groups } from '../../../../../lib/desk/messages/letters/list.ts';
 import { countsOf } from '../../../../../lib/desk/messages/letters/queue.ts';
-import type { Reindexed } from '../../../../../lib/desk/messages/letters/reindex.ts';
+import type { ReindexResult } from '../../../../../lib/desk/messages/letters/reindex.ts';
 import type { ReplayResult } from '../../../../../lib/desk/messages/replay/replay.ts';
 import { sendAll } from '../../../../../lib/runtime/aws/sqs.ts';
 import { documentIn, typed } from '../../cli/typed.ts';
@@ -46,7 +46,7 @@ test(`an operator’s Monday: ${each * kinds.length} letters of ten kinds are se
   // A letter whose record could not be written in time is in the queue alone, until somebody corrects the lists. No other is.
   const unrecorded = monday.unrecorded();
   if (unrecorded > 0) {
-    const { document } = await sisRelay<Reindexed>('letters reindex');
+    const { document } = await sisRelay<ReindexResult>('letters reindex');
     expect(document.added).toBeLessThanOrEqual(unrecorded);
   }
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Listed } from '../../../../../lib/desk/messages/letters/list.ts';
+import type { LetterList } from '../../../../../lib/desk/messages/letters/list.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../../../temporary-folder.ts';
 import { eventBody, officesForTests } from '../../cli/office.ts';
 import { documentIn, typed } from '../../cli/typed.ts';
@@ -43,7 +43,7 @@ describe(`a letter whose message is nested ${levels} levels deep`, () => {
     'is listed, grouped and counted beside the others, as one of %i is',
     async (levels) => {
       const { relay } = await opened(levels);
-      const { letters: listed } = documentIn<Listed>((await relay('letters list --json')).out);
+      const { letters: listed } = documentIn<LetterList>((await relay('letters list --json')).out);
       expect(listed.map(({ kind }) => kind).sort()).toEqual(['rejected', 'unavailable', 'unreadable']);
       expect(listed.find(({ kind }) => kind === 'unreadable')).toMatchObject({
         error: 'its message is nested deeper than 64 levels',

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Awaited } from '../../../../../lib/desk/messages/publish/outcomes.ts';
+import type { PublishOutcomes } from '../../../../../lib/desk/messages/publish/outcomes.ts';
 import { localOffice } from '../../cli/local-office.ts';
 import { eventBody } from '../../cli/office.ts';
 import { documentIn, typed } from '../../cli/typed.ts';
@@ -36,7 +36,7 @@ test('publish --wait tells of each message what became of it', async () => {
     eventBody('enrollment-create', { userId: 504, roleId: 110 }),
   ];
   const { status, out } = await publish(bodies, '--wait 6 --json');
-  const { messages, outcomes } = documentIn<Awaited>(out);
+  const { messages, outcomes } = documentIn<PublishOutcomes>(out);
   expect(outcomes).toEqual({ done: 1, duplicate: 1, superseded: 0, letter: 1, waiting: 1, unknown: 1 });
   expect(messages.sort((one, other) => one.line - other.line)).toMatchObject([
     { line: 1, function: 'grade-push', eventId: JSON.parse(done).id, outcome: 'duplicate' },

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { countsOf } from '../../../../../lib/desk/messages/letters/queue.ts';
 import type { LetterDetails } from '../../../../../lib/desk/messages/letters/show.ts';
-import type { Verified } from '../../../../../lib/desk/messages/verify/verify.ts';
+import type { VerifyResult } from '../../../../../lib/desk/messages/verify/verify.ts';
 import { sendAll } from '../../../../../lib/runtime/aws/sqs.ts';
 import { readAuditLog } from '../../../../../lib/stage/audit-log.ts';
 import { example } from '../../../../local/examples.ts';
@@ -63,7 +63,7 @@ const submissionOf = (userId: number, more: object = {}) =>
 const submissionsOf = async (userId: number) =>
   ((await office.controls().state()).submissions ?? []).filter((each) => each.userId === userId).length;
 
-type Document = Verified & {
+type Document = VerifyResult & {
   discarded?: number;
   replayed?: number;
   through?: number;
@@ -165,7 +165,7 @@ test('each letter is told apart, with whom it is about and why, and nothing is c
 
 test('what stays unclear is revealed together, for one reason', async () => {
   const { document } = await verify('--reveal --reason "a look at the platform"');
-  const { letters, revealed } = document as Verified & { revealed: LetterDetails[] };
+  const { letters, revealed } = document as VerifyResult & { revealed: LetterDetails[] };
   const unclear = letters.filter(({ found }) => found === 'unclear').map(({ id }) => id);
   expect(unclear).toHaveLength(3);
   expect(revealed.map(({ id }) => id).sort()).toEqual(unclear.sort());

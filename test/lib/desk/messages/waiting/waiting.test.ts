@@ -2,9 +2,13 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { DeskRecord } from '../../../../../lib/delivery/letters/record.ts';
+import type { IndexRecord } from '../../../../../lib/delivery/letters/record.ts';
 import type { Trace } from '../../../../../lib/desk/messages/trace/trace.ts';
-import { type Waiting, waitingGroups, withMended } from '../../../../../lib/desk/messages/waiting/waiting.ts';
+import {
+  type WaitingList,
+  waitingGroups,
+  withMended,
+} from '../../../../../lib/desk/messages/waiting/waiting.ts';
 import type { Target } from '../../../../../lib/stage/target.ts';
 import { passingTime } from '../../../../local/aws/passing-time.ts';
 import { localOffice } from '../../cli/local-office.ts';
@@ -28,7 +32,7 @@ const json = async <Document>(line: string): Promise<Document> => {
   expect(others, out + err).toEqual([]);
   return document as Document;
 };
-const waiting = (filter = '') => json<Waiting>(`waiting ${filter}`);
+const waiting = (filter = '') => json<WaitingList>(`waiting ${filter}`);
 const trace = (id: string) => {
   writeFileSync(log, '');
   for (const line of lines) appendFileSync(log, `${line}\n`);
@@ -211,7 +215,7 @@ test('of several refused credentials, those whose secret was changed since are t
       attempts: 1,
       replays: 0,
       waits: [],
-    }) as unknown as DeskRecord;
+    }) as unknown as IndexRecord;
   const changed = new Set(['relay/users/302']);
   const asked = {
     send: async ({ input: { SecretId = '' } }) => ({
