@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda';
 import { reindexLetters } from '../lib/desk/messages/letters/reindex.ts';
 import { replayEvent } from '../lib/desk/messages/replay/event.ts';
 import { type ReplayResult, replayLetters } from '../lib/desk/messages/replay/replay.ts';
-import { countForOnCall } from '../lib/desk/reviews/on-call.ts';
+import { countForOnCall } from '../lib/desk/stage-state/on-call.ts';
 import { onceFromEnvironment } from '../lib/runtime/aws/environment.ts';
 import { readSettings } from '../lib/runtime/aws/setting.ts';
 import { createTally } from '../lib/runtime/telemetry/metrics.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Crosswalk } from './crosswalk/look-up.ts';
 import type { Cli } from './desk/cli/command-context.ts';
-import type { ConsoleServices } from './desk/console/desk.ts';
-import type { OperatorContext } from './desk/verbs/operator.ts';
+import type { ConsoleServices } from './desk/console/console-services.ts';
+import type { OperatorContext } from './desk/operator-actions/operator-context.ts';
 import type { OptionStatus } from './desk/views/status.ts';
 import type { View } from './desk/views/view.ts';
 import type { Platform } from './platform/client/client.ts';

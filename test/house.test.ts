@@ -90,23 +90,24 @@ describe('one name everywhere', () => {
  */
 const allRooms: Record<string, string> = {
   functions:
-    'options/reconcile options/snapshots options/crosswalk-fill options/changes options/course-export desk/reviews desk/messages stage delivery/handle runtime/jobs platform/auth platform/resources platform/client runtime/telemetry runtime/files runtime/aws message',
+    'options/reconcile options/snapshots options/crosswalk-fill options/changes options/course-export desk/stage-state desk/messages stage delivery/handle runtime/jobs platform/auth platform/resources platform/client runtime/telemetry runtime/files runtime/aws message',
   'options/reconcile':
-    'desk/cli desk/console desk/verbs desk/views desk/reviews desk/messages stage delivery/handle delivery/letters delivery/ledger crosswalk runtime/jobs platform/resources platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
+    'desk/cli desk/console desk/operator-actions desk/views desk/stage-state desk/messages stage delivery/handle delivery/letters delivery/ledger crosswalk runtime/jobs platform/resources platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
   'options/snapshots':
-    'desk/cli desk/console desk/verbs desk/views desk/reviews stage delivery/mapping delivery/handle delivery/letters crosswalk runtime/jobs platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
+    'desk/cli desk/console desk/operator-actions desk/views desk/stage-state stage delivery/mapping delivery/handle delivery/letters crosswalk runtime/jobs platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
   'options/crosswalk-fill':
-    'desk/cli desk/console desk/verbs desk/views desk/reviews stage crosswalk runtime/jobs platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
+    'desk/cli desk/console desk/operator-actions desk/views desk/stage-state stage crosswalk runtime/jobs platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
   'options/changes':
     'stage delivery/mapping delivery/handle platform/auth platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
   'options/course-export':
     'stage runtime/jobs platform/resources platform/client runtime/telemetry runtime/aws message',
-  'desk/cli': 'desk/console desk/verbs desk/views desk/reviews desk/messages stage runtime/privacy message',
+  'desk/cli':
+    'desk/console desk/operator-actions desk/views desk/stage-state desk/messages stage runtime/privacy message',
   'desk/console':
-    'desk/verbs desk/views desk/reviews desk/messages stage delivery/mapping delivery/letters runtime/privacy message',
-  'desk/verbs': 'desk/views desk/messages stage',
-  'desk/views': 'desk/reviews desk/messages stage runtime/telemetry runtime/privacy message',
-  'desk/reviews': 'desk/messages stage runtime/jobs runtime/telemetry runtime/aws message',
+    'desk/operator-actions desk/views desk/stage-state desk/messages stage delivery/mapping delivery/letters runtime/privacy message',
+  'desk/operator-actions': 'desk/views desk/messages stage',
+  'desk/views': 'desk/stage-state desk/messages stage runtime/telemetry runtime/privacy message',
+  'desk/stage-state': 'desk/messages stage runtime/jobs runtime/telemetry runtime/aws message',
   'desk/messages':
     'stage delivery/mapping delivery/handle delivery/letters delivery/ledger platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
   stage:

@@ -39,7 +39,7 @@ const delivery = [
 ];
 const platform = 'test/local/platform';
 /** A template is deployed, and nothing of it runs. */
-const operate = ['lib/desk/messages', 'lib/desk/reviews', 'lib/stage', ':(exclude)lib/stage/template'];
+const operate = ['lib/desk/messages', 'lib/desk/stage-state', 'lib/stage', ':(exclude)lib/stage/template'];
 const desk = [...delivery, ...operate, 'lib/options', 'lib/desk', platform];
 const snapshots = ['lib/options/snapshots', 'lib/delivery/mapping', 'lib/message', 'lib/runtime/files'];
 const crashes = [

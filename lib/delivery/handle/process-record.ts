@@ -6,7 +6,7 @@ import type { Verdict } from '../ledger/ledger.ts';
 import type { DeadLetter } from '../letters/dead-letter.ts';
 import { attempt, type Invocation, type ReceivedRecord, type RecordResult, unsent } from './attempt.ts';
 import { isLarge, isSuspect, receiptEntry } from './crashes.ts';
-import { indexNoteOf } from './desk-note.ts';
+import { indexNoteOf } from './index-note.ts';
 import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-message.ts';
 import { report } from './report.ts';

@@ -7,7 +7,7 @@ import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import { readStack } from '../../stage/stack-outputs.ts';
 import { isNamed, type Target, type TargetOptions, targetFrom } from '../../stage/target.ts';
 import { type Filter, filterSchema } from '../messages/letters/filter.ts';
-import type { OperatorContext } from '../verbs/operator.ts';
+import type { OperatorContext } from '../operator-actions/operator-context.ts';
 import { optionOf } from '../views/filter-options.ts';
 import { quoted } from '../views/quoted.ts';
 import { text, type View } from '../views/view.ts';

@@ -3,7 +3,14 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import { howToGetRole, needsRole } from '../../stage/roles.ts';
-import { addLive, type ConsoleServices, type Context, formOf, lackingAt, render } from './desk.ts';
+import {
+  addLive,
+  type ConsoleServices,
+  type Context,
+  formOf,
+  lackingAt,
+  render,
+} from './console-services.ts';
 import { guard, safeNext, signIn } from './guard.ts';
 import { html, said } from './html/html.ts';
 import { bare } from './page.ts';

@@ -13,15 +13,15 @@ import { loadIntegrations } from '../../stage/integrations.ts';
 import { roles as allRoles, type Role } from '../../stage/roles.ts';
 import type { Target } from '../../stage/target.ts';
 import { waitingGroups } from '../messages/waiting/waiting.ts';
-import { statusOf } from '../reviews/status.ts';
+import { statusOf } from '../stage-state/status.ts';
 import { createApp } from './app.ts';
 import { createCachedValue } from './cached-value.ts';
-import { type CachedLists, createLists } from './desk.ts';
+import { type CachedLists, createLists } from './console-services.ts';
 import { createSession, headers } from './guard.ts';
 import { withoutCommands } from './html/html.ts';
-import { createKeptFilters } from './kept-filters.ts';
-import { createKeptKeys } from './kept-keys.ts';
 import { createRuns } from './runs.ts';
+import { createKeptFilters } from './saved-filters.ts';
+import { createKeptKeys } from './saved-keys.ts';
 
 export type ConsoleOptions = {
   /** 0: any free port. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer, OperatorContext, Question } from '../verbs/operator.ts';
+import type { Answer, OperatorContext, Question } from '../operator-actions/operator-context.ts';
 import type { View } from '../views/view.ts';
 
 /** A verb in progress: it shows a plan, asks, and reports its progress and its result. */

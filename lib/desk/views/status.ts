@@ -18,8 +18,8 @@ import { needsRole } from '../../stage/roles.ts';
 import { type DeployedVersion, versionText } from '../../stage/version.ts';
 import type { Group } from '../messages/letters/groups.ts';
 import type { WaitingGroup } from '../messages/waiting/waiting.ts';
-import { periodSeconds } from '../reviews/metric-counts.ts';
-import type { OptionFacts, PaceStatus, QueueStatus, Status } from '../reviews/status.ts';
+import { periodSeconds } from '../stage-state/metric-counts.ts';
+import type { OptionFacts, PaceStatus, QueueStatus, Status } from '../stage-state/status.ts';
 import { ageOf, countOf, numberOf, partOf } from './format.ts';
 import {
   adviceOf,

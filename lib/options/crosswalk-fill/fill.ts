@@ -31,7 +31,6 @@ import {
   unreadFiles,
 } from './files.ts';
 import type { FillSettings } from './fill-settings.ts';
-import { type RetainedNames, retainedIn, retainedKey } from './held.ts';
 import {
   classlistList,
   type ListingServices,
@@ -40,6 +39,7 @@ import {
   userKinds,
   warnOfLong,
 } from './listings.ts';
+import { type RetainedNames, retainedIn, retainedKey } from './retained-names.ts';
 
 /** A fill always includes org units and files. */
 const fillRequest = z.strictObject({

@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import type { SqlEngine } from '../../runtime/files/tables/engine.ts';
 import { readTable } from '../../runtime/files/tables/table.ts';
 import type { Comparison } from './compare/comparison.ts';
-import { countOf } from './counted.ts';
+import { countOf } from './count-of.ts';
 import { fileNames } from './package/manifest.ts';
 import type { SnapshotMapping } from './package/mapping-file.ts';
-import type { OneRosterExport } from './package/package.ts';
+import type { OneRosterExport } from './package/oneroster-export.ts';
 import { namePartsIn, type SnapshotSettings, userField } from './package/settings-file.ts';
 import type { AcceptedSnapshot, FeedEnding } from './state/record.ts';
 

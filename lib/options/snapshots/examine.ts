@@ -23,7 +23,7 @@ import { createTables } from './compare/wanted.ts';
 import { emptyPackage, emptyTable, endingIn, endingText, settingsThen } from './ending.ts';
 import { feedFor, feedOf, fileNameOf, isTable, zipFeed } from './feed.ts';
 import { mappingFor } from './package/mapping-file.ts';
-import { openExport } from './package/package.ts';
+import { openExport } from './package/oneroster-export.ts';
 import { settingsIn, settingsKey, snapshotSettings } from './package/settings-file.ts';
 import { createProgress, type OnProgress, type Progress } from './progress.ts';
 import { writeReport } from './report.ts';
@@ -31,7 +31,7 @@ import type { SnapshotServices } from './snapshot-services.ts';
 import { loadState } from './state/accepted.ts';
 import { lastAccepted, lastSentMs, othersNow } from './state/accepted-snapshot.ts';
 import { createPackedLines } from './state/packed-lines.ts';
-import { reassignedKeyOf } from './state/passed-names.ts';
+import { reassignedKeyOf } from './state/reassigned-names.ts';
 import {
   type AcceptedSnapshot,
   acceptedKeyOf,

@@ -6,6 +6,7 @@ import { jobOf, type Run } from '../../runtime/jobs/job.ts';
 import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';
 import { type ExaminationResult, examine, idOf, newRecord, planOf } from './examine.ts';
 import { feedOf, fileNameOf, isSnapshot } from './feed.ts';
+import { mayImportNow, unacceptedOf } from './import-order.ts';
 import { type ImportRequest, requestIn } from './import-request.ts';
 import { mostlyRefused, rowsTold } from './package/rows.ts';
 import { feedPatternsIn, settingsKey } from './package/settings-file.ts';
@@ -32,7 +33,6 @@ import {
   settleUnaccepted,
   type UnacceptedFile,
 } from './state/unaccepted.ts';
-import { mayImportNow, unacceptedOf } from './turn.ts';
 import { isWholeFile } from './whole-file.ts';
 
 export type ImportAnswer = {

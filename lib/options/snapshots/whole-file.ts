@@ -4,7 +4,7 @@ import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
 import { feedOf, isTable } from './feed.ts';
 import { fileNames } from './package/manifest.ts';
 import { mappingFor } from './package/mapping-file.ts';
-import { openExport } from './package/package.ts';
+import { openExport } from './package/oneroster-export.ts';
 import { snapshotSettings } from './package/settings-file.ts';
 import type { SnapshotServices } from './snapshot-services.ts';
 import { lastAccepted } from './state/accepted-snapshot.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readDone, readUnanswered } from '../../../lib/desk/reviews/metric-counts.ts';
+import { readDone, readUnanswered } from '../../../lib/desk/stage-state/metric-counts.ts';
 import { safe } from '../../../lib/message/safe-text.ts';
 import { createObserve } from '../../../lib/runtime/telemetry/observe.ts';
 import { localClient } from '../../local/aws/aws.ts';

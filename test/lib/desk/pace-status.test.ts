@@ -1,7 +1,7 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { linesOf } from '../../../lib/desk/cli/print/view.ts';
-import { type Status, statusOf } from '../../../lib/desk/reviews/status.ts';
+import { type Status, statusOf } from '../../../lib/desk/stage-state/status.ts';
 import { statusView } from '../../../lib/desk/views/status.ts';
 import { localOffice } from './cli/local-office.ts';
 import { eventBody, never } from './cli/office.ts';

@@ -1,7 +1,7 @@
 import { ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { expect, test } from 'vitest';
 import { linesOf } from '../../../lib/desk/cli/print/view.ts';
-import { documentOf, statusOf } from '../../../lib/desk/reviews/status.ts';
+import { documentOf, statusOf } from '../../../lib/desk/stage-state/status.ts';
 import { statusView } from '../../../lib/desk/views/status.ts';
 import { text } from '../../../lib/desk/views/view.ts';
 import { createAudit } from '../../../lib/stage/audit.ts';

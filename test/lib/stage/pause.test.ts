@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Status } from '../../../lib/desk/reviews/status.ts';
+import type { Status } from '../../../lib/desk/stage-state/status.ts';
 import { pausedText } from '../../../lib/desk/views/pause.ts';
 import { readPause, writePause } from '../../../lib/runtime/telemetry/pauses.ts';
 import { createAudit } from '../../../lib/stage/audit.ts';

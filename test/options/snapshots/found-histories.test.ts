@@ -1,6 +1,6 @@
 // @module-tag long
 import { afterAll, describe, expect, test } from 'vitest';
-import { acceptedNamesPrefix, reassignedKey } from '../../../lib/options/snapshots/state/passed-names.ts';
+import { acceptedNamesPrefix, reassignedKey } from '../../../lib/options/snapshots/state/reassigned-names.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
 import {
   at,

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { usesOfCodeIn } from '../../../lib/options/snapshots/desk/touched.ts';
-import { acceptedNamesPrefix, reassignedKey } from '../../../lib/options/snapshots/state/passed-names.ts';
+import { usesOfCodeIn } from '../../../lib/options/snapshots/desk/code-uses.ts';
+import { acceptedNamesPrefix, reassignedKey } from '../../../lib/options/snapshots/state/reassigned-names.ts';
 import { firstIsQuick } from '../../first-is-quick.ts';
 import { removeTemporaryFolders } from '../../temporary-folder.ts';
 import {

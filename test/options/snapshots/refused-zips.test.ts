@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { openExport } from '../../../lib/options/snapshots/package/package.ts';
+import { openExport } from '../../../lib/options/snapshots/package/oneroster-export.ts';
 import { openZip, zipLimits } from '../../../lib/options/snapshots/package/zip.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { manifestOf } from './exports.ts';

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { mayImportNow } from '../../../lib/options/snapshots/import-order.ts';
 import { type ImportRequest, requestIn } from '../../../lib/options/snapshots/import-request.ts';
 import { acceptedKey } from '../../../lib/options/snapshots/state/record.ts';
 import type { SnapshotStore } from '../../../lib/options/snapshots/state/store.ts';
@@ -13,7 +14,6 @@ import {
   unacceptedPrefix,
   writeUnaccepted,
 } from '../../../lib/options/snapshots/state/unaccepted.ts';
-import { mayImportNow } from '../../../lib/options/snapshots/turn.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { bucketFolder } from './bucket-folder.ts';
 

@@ -5,7 +5,7 @@ import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sqsMessageOf } from '../../../lib/delivery/letters/dead-letter.ts';
-import { commandOfPath, verbs } from '../../../lib/desk/console/verb-of-path.ts';
+import { commandOfPath, verbs } from '../../../lib/desk/console/command-of-path.ts';
 import { changesKey, recordKey, type SnapshotRecord } from '../../../lib/options/snapshots/state/record.ts';
 import { type CommandName, policyIds, type Role, roleOf, roles } from '../../../lib/stage/roles.ts';
 import { readStack } from '../../../lib/stage/stack-outputs.ts';

@@ -25,7 +25,7 @@ import {
   resendKey,
   reportKey as runReportKey,
 } from '../../../lib/options/reconcile/record.ts';
-import { acceptedNamesPrefix, reassignedKey } from '../../../lib/options/snapshots/state/passed-names.ts';
+import { acceptedNamesPrefix, reassignedKey } from '../../../lib/options/snapshots/state/reassigned-names.ts';
 import {
   acceptedKeyOf,
   recordKey,

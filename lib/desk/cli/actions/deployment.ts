@@ -1,7 +1,7 @@
 import { statusPartsOf } from '../../../options.ts';
 import { integrationNames } from '../../../stage/function-names.ts';
-import { documentOf, statusOf } from '../../reviews/status.ts';
-import { changeDeliveries } from '../../verbs/deliveries.ts';
+import { changeDeliveries } from '../../operator-actions/deliveries.ts';
+import { documentOf, statusOf } from '../../stage-state/status.ts';
 import { statusView, todoIn } from '../../views/status.ts';
 import type { CommandContext } from '../command-context.ts';
 

@@ -1,5 +1,5 @@
 import { listWaiting } from '../../messages/waiting/waiting.ts';
-import * as verbs from '../../verbs/deliveries.ts';
+import * as verbs from '../../operator-actions/deliveries.ts';
 import { waitingView } from '../../views/waiting.ts';
 import type { CommandContext } from '../command-context.ts';
 

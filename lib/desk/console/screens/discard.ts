@@ -1,7 +1,15 @@
 import { UsageError } from '../../../stage/command-errors.ts';
-import { discard } from '../../verbs/discard.ts';
+import { discard } from '../../operator-actions/discard.ts';
 import type { Field } from '../../views/view.ts';
-import { addAction, addChosen, type ConsoleServices, filterFrom, reasonIn, runOn, shownIn } from '../desk.ts';
+import {
+  addAction,
+  addChosen,
+  type ConsoleServices,
+  filterFrom,
+  reasonIn,
+  runOn,
+  shownIn,
+} from '../console-services.ts';
 import type { Run } from '../runs.ts';
 
 export const addDiscard = (services: ConsoleServices): void => {

@@ -8,8 +8,8 @@ import { changed, type MessageEdit } from '../../messages/edit/change.ts';
 import { problemsIn } from '../../messages/edit/problems.ts';
 import { showLetter, showLetters } from '../../messages/letters/show.ts';
 import { runDefaults } from '../../messages/replay/run-defaults.ts';
-import type { Answer, OperatorContext } from '../../verbs/operator.ts';
-import { edit } from '../../verbs/send.ts';
+import type { Answer, OperatorContext } from '../../operator-actions/operator-context.ts';
+import { edit } from '../../operator-actions/send.ts';
 import { countOf } from '../../views/format.ts';
 import { endedLetterLinks, groupTable, matchText } from '../../views/letters.ts';
 import { type FieldOfMessage, href, text, type View } from '../../views/view.ts';
@@ -27,7 +27,7 @@ import {
   reasonIn,
   render,
   runOn,
-} from '../desk.ts';
+} from '../console-services.ts';
 import { checkbox, fieldOf, hiddenFields, reasonField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
 import { lookedText } from './replay.ts';

@@ -6,7 +6,7 @@ import { countOf, numberOf } from '../../views/format.ts';
 import { causeText, letterColumns, origin } from '../../views/letters.ts';
 import { recordColumns } from '../../views/trace.ts';
 import { href, type Link, section, table, text, type View } from '../../views/view.ts';
-import { addScreen, type ConsoleServices, formOf, render } from '../desk.ts';
+import { addScreen, type ConsoleServices, formOf, render } from '../console-services.ts';
 import { keysList } from '../page.ts';
 
 const maxShown = 50;

@@ -22,7 +22,7 @@ import {
   partOf,
   reasonIn,
   render,
-} from '../desk.ts';
+} from '../console-services.ts';
 import { type Html, html } from '../html/html.ts';
 
 const asked = (context: Context) => ({ id: context.req.param('id') ?? '', signal: context.req.raw.signal });

@@ -21,7 +21,7 @@ import {
   htmlOf,
   offered,
   whichOf,
-} from '../desk.ts';
+} from '../console-services.ts';
 import { choice, hiddenFields, textField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
 import { pageOf } from '../pages.ts';

@@ -8,7 +8,7 @@ import { traceLink } from '../../views/letters.ts';
 import { aboutText, countsText, logNotes } from '../../views/log.ts';
 import { timeText } from '../../views/trace.ts';
 import { type Block, type Columns, href, section, table, text, type View } from '../../views/view.ts';
-import { addAction, addScreen, type ConsoleServices, htmlOf, offered } from '../desk.ts';
+import { addAction, addScreen, type ConsoleServices, htmlOf, offered } from '../console-services.ts';
 import { html } from '../html/html.ts';
 import { pageOf, pager } from '../pages.ts';
 import { beginImport } from './transfer.ts';

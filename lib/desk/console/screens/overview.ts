@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { IndexRecord } from '../../../delivery/letters/record.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { readFlow } from '../../messages/letters/list.ts';
-import { readDone } from '../../reviews/metric-counts.ts';
-import { changeDeliveries, wake } from '../../verbs/deliveries.ts';
+import { changeDeliveries, wake } from '../../operator-actions/deliveries.ts';
+import { readDone } from '../../stage-state/metric-counts.ts';
 import { hourly } from '../../views/hourly.ts';
 import { nextView, overviewView } from '../../views/status.ts';
 import { type Block, stepOf, type View } from '../../views/view.ts';
@@ -19,7 +19,7 @@ import {
   partOf,
   reasonIn,
   runOn,
-} from '../desk.ts';
+} from '../console-services.ts';
 import { html } from '../html/html.ts';
 import type { Run } from '../runs.ts';
 

@@ -8,7 +8,7 @@ import { mappingIn } from '../../messages/publish/rows.ts';
 import { countOf, numberOf } from '../../views/format.ts';
 import { outcomesView, publishedNotes } from '../../views/publish.ts';
 import { type Cell, table, text, type View } from '../../views/view.ts';
-import { addAction, addScreen, type ConsoleServices, fileIn, offered } from '../desk.ts';
+import { addAction, addScreen, type ConsoleServices, fileIn, offered } from '../console-services.ts';
 import { checkbox, choice } from '../html/forms.ts';
 import { html } from '../html/html.ts';
 

@@ -1,6 +1,6 @@
 import { runDefaults } from '../../messages/replay/run-defaults.ts';
-import { replay } from '../../verbs/send.ts';
-import { addAction, addChosen, type ConsoleServices, filterFrom, runOn } from '../desk.ts';
+import { replay } from '../../operator-actions/send.ts';
+import { addAction, addChosen, type ConsoleServices, filterFrom, runOn } from '../console-services.ts';
 import type { Run } from '../runs.ts';
 
 export const lookedText =

@@ -1,7 +1,15 @@
 import { RefusedError } from '../../../stage/command-errors.ts';
 import { numberOf } from '../../views/format.ts';
 import { table, type View } from '../../views/view.ts';
-import { addAction, addLive, addScreen, type ConsoleServices, type Context, clock, htmlOf } from '../desk.ts';
+import {
+  addAction,
+  addLive,
+  addScreen,
+  type ConsoleServices,
+  type Context,
+  clock,
+  htmlOf,
+} from '../console-services.ts';
 import { fieldOf, hiddenFields } from '../html/forms.ts';
 import { type Html, html, said } from '../html/html.ts';
 import type { Run } from '../runs.ts';

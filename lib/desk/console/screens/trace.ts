@@ -4,7 +4,7 @@ import { waitingAmong } from '../../messages/waiting/waiting.ts';
 import { aboutView, traceView } from '../../views/trace.ts';
 import type { Form, View } from '../../views/view.ts';
 import { waitingView } from '../../views/waiting.ts';
-import { addScreen, type ConsoleServices, filterFrom } from '../desk.ts';
+import { addScreen, type ConsoleServices, filterFrom } from '../console-services.ts';
 
 const maxMessages = 500;
 

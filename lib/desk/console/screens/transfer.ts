@@ -10,7 +10,15 @@ import {
 import { exportedView, importableIn, leftOutView, outdatedView, problemView } from '../../views/changes.ts';
 import { countOf } from '../../views/format.ts';
 import { text } from '../../views/view.ts';
-import { addAction, addChosen, type ConsoleServices, fileIn, filterFrom, reasonIn, runOn } from '../desk.ts';
+import {
+  addAction,
+  addChosen,
+  type ConsoleServices,
+  fileIn,
+  filterFrom,
+  reasonIn,
+  runOn,
+} from '../console-services.ts';
 import type { Run } from '../runs.ts';
 
 /** An export is kept in memory until it is saved. */

@@ -1,7 +1,7 @@
 import { needsDecision, undecidedKinds } from '../../../message/failure-kinds.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { revealAndCompare } from '../../messages/verify/compare.ts';
-import { verify } from '../../verbs/verify.ts';
+import { verify } from '../../operator-actions/verify.ts';
 import { countOf } from '../../views/format.ts';
 import { about, groupTable, letterLink, lookForm, origin } from '../../views/letters.ts';
 import { maxRevealed, revealedView, revealForm } from '../../views/verify.ts';
@@ -20,7 +20,7 @@ import {
   runOn,
   shownIn,
   whichOf,
-} from '../desk.ts';
+} from '../console-services.ts';
 import { hiddenFields, reasonField } from '../html/forms.ts';
 import { type Html, html } from '../html/html.ts';
 import { pageOf, pager } from '../pages.ts';

@@ -72,7 +72,7 @@ export const traceOf = async (
   };
 
   const chains = await attempt(
-    'the desk’s table',
+    'the letter index',
     async () => findChains(letterIndexOf(target), id, signal),
     [],
   );

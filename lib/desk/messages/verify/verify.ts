@@ -13,7 +13,7 @@ import type { Filter } from '../letters/filter.ts';
 import { goneBecause, withLetters } from '../letters/leased-letters.ts';
 import { type SelectedLetter, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
-import { type LookUpVerdict, lookUpAgain, type UncertainLetter, whyNotLookedUp } from './look.ts';
+import { type LookUpVerdict, lookUpAgain, type UncertainLetter, whyNotLookedUp } from './look-up.ts';
 
 export type VerifiedLetter = Pick<
   LetterRecord,

@@ -1,9 +1,9 @@
 import type { CommandContext } from '../../../desk/cli/command-context.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { awaitFill, startFill } from './fill.ts';
-import { reassignedNamesIn } from './held-names.ts';
 import { listMoved, showName } from './names.ts';
-import { acceptCode } from './verbs.ts';
+import { acceptCode } from './operator-actions.ts';
+import { reassignedNamesIn } from './reassigned-names.ts';
 import { filledView, movedView, nameView } from './view.ts';
 
 type NameCliOptions = { code?: string; userName?: string; orgDefinedId?: string };

@@ -6,7 +6,7 @@ import {
   lookUntil,
   type Patience,
   startExecution,
-} from '../../../desk/reviews/execution.ts';
+} from '../../../desk/stage-state/execution.ts';
 import { jsonIn } from '../../../message/json.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';

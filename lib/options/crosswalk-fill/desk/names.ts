@@ -10,13 +10,13 @@ import {
   type NameEntry,
   sameIds,
 } from '../../../crosswalk/table.ts';
-import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
-import { audited } from '../../../desk/reviews/execution.ts';
+import { reviewBucketOf } from '../../../desk/stage-state/bucket.ts';
+import { audited } from '../../../desk/stage-state/execution.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Target } from '../../../stage/target.ts';
-import { type RetainedNames, retainedIn, retainedKey } from '../held.ts';
+import { type RetainedNames, retainedIn, retainedKey } from '../retained-names.ts';
 
 /** What one source says that a name stands for. */
 export type ShownName = NameEntry & {

@@ -1,10 +1,16 @@
-import { addAction, addScreen, type ConsoleServices, formOf, render } from '../../../desk/console/desk.ts';
+import {
+  addAction,
+  addScreen,
+  type ConsoleServices,
+  formOf,
+  render,
+} from '../../../desk/console/console-services.ts';
 import { section, text, type View } from '../../../desk/views/view.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
 import { awaitFill, startFill } from './fill.ts';
-import { reassignedNamesIn } from './held-names.ts';
 import { listHeld, listMoved, showName } from './names.ts';
-import { acceptCode } from './verbs.ts';
+import { acceptCode } from './operator-actions.ts';
+import { reassignedNamesIn } from './reassigned-names.ts';
 import { filledView, fillForm, heldView, kindLabelled, movedView, nameLabels, nameView } from './view.ts';
 
 const patienceMs = 15 * 60_000;

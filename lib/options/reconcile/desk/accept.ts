@@ -1,5 +1,5 @@
-import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
-import { audited } from '../../../desk/reviews/execution.ts';
+import { reviewBucketOf } from '../../../desk/stage-state/bucket.ts';
+import { audited } from '../../../desk/stage-state/execution.ts';
 import { actorOf } from '../../../stage/actor.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import type { Target } from '../../../stage/target.ts';

@@ -1,9 +1,9 @@
 import type { CommandContext } from '../../../desk/cli/command-context.ts';
 import { text } from '../../../desk/views/view.ts';
 import type { Finding } from '../record.ts';
+import * as verbs from './operator-actions.ts';
 import { type Comparison, readComparison } from './read.ts';
 import { awaitRun, startRun } from './run.ts';
-import * as verbs from './verbs.ts';
 import { comparisonView, findingsView } from './views/comparison.ts';
 import { claims } from './views/reconcile.ts';
 

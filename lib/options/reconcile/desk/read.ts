@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
-import { idGiven, type ReviewBucket, reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import { idGiven, type ReviewBucket, reviewBucketOf } from '../../../desk/stage-state/bucket.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Target } from '../../../stage/target.ts';

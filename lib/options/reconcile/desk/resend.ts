@@ -1,6 +1,6 @@
 import { readListing } from '../../../desk/messages/letters/list.ts';
-import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
-import { lookUntilEnd, type Patience, startExecution } from '../../../desk/reviews/execution.ts';
+import { reviewBucketOf } from '../../../desk/stage-state/bucket.ts';
+import { lookUntilEnd, type Patience, startExecution } from '../../../desk/stage-state/execution.ts';
 import { actorOf } from '../../../stage/actor.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';

@@ -1,8 +1,13 @@
-import { addAction, addScreen, type ConsoleServices, reasonIn } from '../../../desk/console/desk.ts';
+import {
+  addAction,
+  addScreen,
+  type ConsoleServices,
+  reasonIn,
+} from '../../../desk/console/console-services.ts';
 import { text } from '../../../desk/views/view.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
+import { accept, resend } from './operator-actions.ts';
 import { listReports, readComparison } from './read.ts';
-import { accept, resend } from './verbs.ts';
 import { comparisonView, findingsView, runsView } from './views/comparison.ts';
 
 const maxRuns = 30;

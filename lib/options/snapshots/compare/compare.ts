@@ -1,6 +1,6 @@
 import { kindWords } from '../kind-words.ts';
 import { type FileName, fileNames, type Modes } from '../package/manifest.ts';
-import type { OneRosterExport } from '../package/package.ts';
+import type { OneRosterExport } from '../package/oneroster-export.ts';
 import type { FilesRead } from '../package/reading.ts';
 import { mostlyRefused } from '../package/rows.ts';
 import { userField } from '../package/settings-file.ts';

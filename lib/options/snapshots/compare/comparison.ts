@@ -1,7 +1,7 @@
 import type { SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
-import type { ReassignedNameList } from '../state/passed-names.ts';
+import type { ReassignedNameList } from '../state/reassigned-names.ts';
 import type { Counts, RowCounts } from '../state/record.ts';
 import type { SnapshotNow } from '../state/snapshots-now.ts';
 import type { ComparisonStore } from '../state/store.ts';

@@ -1,4 +1,4 @@
-import { countOf } from '../counted.ts';
+import { countOf } from '../count-of.ts';
 import type { Comparison } from './comparison.ts';
 import { hasGrades, openState, sourceOf } from './others.ts';
 import { hasRows, statementsIn } from './statements.ts';

@@ -1,11 +1,11 @@
 import { dayAt } from '../../../delivery/mapping/times.ts';
 import type { SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import type { Table } from '../../../runtime/files/tables/table.ts';
-import { countOf } from '../counted.ts';
+import { countOf } from '../count-of.ts';
 import { readNames } from '../package/names.ts';
-import type { OneRosterExport } from '../package/package.ts';
-import { countReassignedRows, reassignedNamesOf } from '../package/passed.ts';
+import type { OneRosterExport } from '../package/oneroster-export.ts';
 import { type FilesRead, openFile, type PackageReading, readAhead, viewRows } from '../package/reading.ts';
+import { countReassignedRows, reassignedNamesOf } from '../package/reassigned-names.ts';
 import { addUserRoles } from '../package/roles.ts';
 import { countClaims, countRows, noteSaid, refuseClaims } from '../package/rows.ts';
 import { type UserField, userField } from '../package/settings-file.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { quotedText } from '../../../runtime/files/tables/engine.ts';
 import { keepFile } from '../../../runtime/files/tables/packed-rows.ts';
-import { countOf } from '../counted.ts';
-import { acceptedNamesBy } from '../package/passed.ts';
+import { countOf } from '../count-of.ts';
+import { acceptedNamesBy } from '../package/reassigned-names.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import { stateKey } from '../state/record.ts';
 import { snapshotsNow } from '../state/snapshots-now.ts';

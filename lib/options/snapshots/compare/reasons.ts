@@ -1,4 +1,4 @@
-import { countOf } from '../counted.ts';
+import { countOf } from '../count-of.ts';
 import { declarationOf, type FeedPatterns, feedOf, isNumberedLike, isTable } from '../feed.ts';
 import { type AcceptedSnapshot, contentOf } from '../state/record.ts';
 import { listUnaccepted } from '../state/unaccepted.ts';

@@ -1,7 +1,7 @@
 import type { CommandContext } from '../../../desk/cli/command-context.ts';
 import { loadIntegrations } from '../../../stage/integrations.ts';
+import { decide, end as endFeeds } from './operator-actions.ts';
 import { listSnapshots, showSnapshot, withFiveCounts } from './read.ts';
-import { decide, end as endFeeds } from './verbs.ts';
 import { snapshotListView, snapshotView } from './views/snapshots.ts';
 
 export const list = async (context: CommandContext, { limit }: { limit: number }): Promise<void> => {

@@ -1,4 +1,4 @@
-import { lookUntil } from '../../../desk/reviews/execution.ts';
+import { lookUntil } from '../../../desk/stage-state/execution.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 import { actorOf } from '../../../stage/actor.ts';
 import type { Audit } from '../../../stage/audit.ts';

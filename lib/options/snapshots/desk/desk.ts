@@ -5,5 +5,5 @@ export const desk: OptionDesk = {
   addCommands,
   screens: async () => (await import('./screens.ts')).addScreens,
   status: async () => (await import('./status.ts')).status,
-  reassignedNames: async () => (await import('./held-names.ts')).reassignedNames,
+  reassignedNames: async () => (await import('./reassigned-names-part.ts')).reassignedNames,
 };

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type ReviewBucket, reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import { type ReviewBucket, reviewBucketOf } from '../../../desk/stage-state/bucket.ts';
 import {
   audited,
   lookUntil,
   lookUntilEnd,
   type Patience,
   startExecution,
-} from '../../../desk/reviews/execution.ts';
+} from '../../../desk/stage-state/execution.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';

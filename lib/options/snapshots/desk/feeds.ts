@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ReviewBucket } from '../../../desk/reviews/bucket.ts';
+import type { ReviewBucket } from '../../../desk/stage-state/bucket.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import { feedOf, zipFeed } from '../feed.ts';

@@ -1,7 +1,7 @@
 import type { ReadOnCall } from '../../../option.ts';
 import { feedOf } from '../feed.ts';
 import { readOpen } from './open.ts';
-import { listPassed } from './passed.ts';
+import { listPassed } from './reassigned-names.ts';
 
 export const readOnCall: ReadOnCall = async (target, signal) => {
   const [{ open, feeds, put }, passed = []] = await Promise.all([

@@ -1,4 +1,4 @@
-import { type ReviewBucket, reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import { type ReviewBucket, reviewBucketOf } from '../../../desk/stage-state/bucket.ts';
 import { jsonIn } from '../../../message/json.ts';
 import type { Target } from '../../../stage/target.ts';
 import { recordKey, recordsPrefix, type SnapshotRecord, snapshotRecord } from '../state/record.ts';

@@ -1,7 +1,7 @@
 import { quotedName, quotedText, type SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import { rowsOf } from '../../../runtime/files/tables/table.ts';
 import { cellMacros } from '../compare/wanted.ts';
-import type { OneRosterExport } from '../package/package.ts';
+import type { OneRosterExport } from '../package/oneroster-export.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 
 /** The columns of a OneRoster file that the survey reads. */

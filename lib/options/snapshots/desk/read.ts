@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { subjectIn } from '../../../delivery/letters/subject.ts';
-import { idGiven, type ReviewBucket, reviewBucketOf } from '../../../desk/reviews/bucket.ts';
+import { idGiven, type ReviewBucket, reviewBucketOf } from '../../../desk/stage-state/bucket.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
 import { tableRows } from '../../../runtime/files/tables/table.ts';

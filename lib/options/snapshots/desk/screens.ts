@@ -1,7 +1,12 @@
-import { addAction, addScreen, type ConsoleServices, reasonIn } from '../../../desk/console/desk.ts';
+import {
+  addAction,
+  addScreen,
+  type ConsoleServices,
+  reasonIn,
+} from '../../../desk/console/console-services.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
+import { decide } from './operator-actions.ts';
 import { listSnapshots, showSnapshot } from './read.ts';
-import { decide } from './verbs.ts';
 import { snapshotListView, snapshotView } from './views/snapshots.ts';
 
 export const addScreens = (services: ConsoleServices): void => {

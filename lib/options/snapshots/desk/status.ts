@@ -2,12 +2,12 @@ import { countOf } from '../../../desk/views/format.ts';
 import type { OptionStatus } from '../../../desk/views/status.ts';
 import { type Block, section, stepOf, text, type View } from '../../../desk/views/view.ts';
 import type { StatusPart } from '../../../option.ts';
-import type { ReassignedName } from '../state/passed-names.ts';
+import type { ReassignedName } from '../state/reassigned-names.ts';
 import type { FeedToEnd } from './feeds.ts';
 import { type OpenSnapshots, openSnapshots } from './open.ts';
-import { listPassed } from './passed.ts';
+import { listPassed } from './reassigned-names.ts';
 import type { WaitingFile } from './unaccepted.ts';
-import { passedNotes } from './views/passed.ts';
+import { passedNotes } from './views/reassigned-names.ts';
 import { feedsToEndView, openSnapshotText, troubledImportView, waitingFileText } from './views/snapshots.ts';
 
 export const status: StatusPart = async (target, signal) => {

@@ -8,7 +8,7 @@ import { UnusableFile } from '../../../runtime/files/tables/unusable-file.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { Mode } from '../compare/comparison.ts';
-import { type OneRosterExport, openExport } from '../package/package.ts';
+import { type OneRosterExport, openExport } from '../package/oneroster-export.ts';
 import { settingsKey } from '../package/settings-file.ts';
 import { createProgress, type OnProgress } from '../progress.ts';
 import type { SnapshotRecord } from '../state/record.ts';

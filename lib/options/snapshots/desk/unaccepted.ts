@@ -1,4 +1,4 @@
-import type { ReviewBucket } from '../../../desk/reviews/bucket.ts';
+import type { ReviewBucket } from '../../../desk/stage-state/bucket.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 import { runningExecutions } from '../../../runtime/jobs/older-executions.ts';
 import { lambdaOf } from '../../../stage/lambda-client.ts';

@@ -3,9 +3,9 @@ import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { statementsIn } from '../compare/statements.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import type { FurtherName } from './manifest.ts';
-import type { OneRosterExport } from './package.ts';
-import { loadAcceptedNames } from './passed.ts';
+import type { OneRosterExport } from './oneroster-export.ts';
 import { openFile, type PackageReading, viewRows } from './reading.ts';
+import { loadAcceptedNames } from './reassigned-names.ts';
 import { addReadRows, countRows, refuseRows } from './rows.ts';
 import { type LinkedRow, linkedRows, type NamePart, namePartsIn } from './settings-file.ts';
 

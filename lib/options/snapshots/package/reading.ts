@@ -3,7 +3,7 @@ import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison, Mode } from '../compare/comparison.ts';
 import { addDamaged, type FileRead } from '../state/accepted.ts';
 import { type FileName, fileNames } from './manifest.ts';
-import type { OneRosterExport } from './package.ts';
+import type { OneRosterExport } from './oneroster-export.ts';
 import { addRows } from './rows.ts';
 
 export type FilesRead = Partial<Record<FileName, FileRead>>;

@@ -1,7 +1,7 @@
 import type { Table } from '../../../runtime/files/tables/table.ts';
 import type { Comparison, Mode } from '../compare/comparison.ts';
 import { hasRows, statementsIn } from '../compare/statements.ts';
-import { countOf } from '../counted.ts';
+import { countOf } from '../count-of.ts';
 import { addDamaged } from '../state/accepted.ts';
 import { type RowCounts, type RowResult, rowFates, type SnapshotRecord } from '../state/record.ts';
 import { type FileName, type FurtherName, fileNames } from './manifest.ts';

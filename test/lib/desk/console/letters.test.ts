@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LetterRecord } from '../../../../lib/delivery/letters/record.ts';
-import { createKeptFilters, type SavedFilters } from '../../../../lib/desk/console/kept-filters.ts';
+import { createKeptFilters, type SavedFilters } from '../../../../lib/desk/console/saved-filters.ts';
 import { listingOf } from '../../../../lib/desk/messages/letters/list.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { appWith } from './attacker.ts';

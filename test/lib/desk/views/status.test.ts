@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
 import type { Group } from '../../../../lib/desk/messages/letters/groups.ts';
-import type { Status } from '../../../../lib/desk/reviews/status.ts';
+import type { Status } from '../../../../lib/desk/stage-state/status.ts';
 import { pausedText } from '../../../../lib/desk/views/pause.ts';
 import {
   blockedView,

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handler as check } from '../../../../functions/connection-check.ts';
 import { handler as replay } from '../../../../functions/dead-letter-replay.ts';
 import { sqsMessageOf } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { statusOf } from '../../../../lib/desk/reviews/status.ts';
+import { statusOf } from '../../../../lib/desk/stage-state/status.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { type Attempt, attemptsIn } from '../../../local/scenarios/play.ts';
 import { settingsOf } from '../../../local/stack.ts';

@@ -8,9 +8,9 @@ import {
   type NameEntry,
 } from '../../../../lib/crosswalk/table.ts';
 import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
-import type { OperatorContext } from '../../../../lib/desk/verbs/operator.ts';
+import type { OperatorContext } from '../../../../lib/desk/operator-actions/operator-context.ts';
 import { acceptMove, listMoved, showName } from '../../../../lib/options/crosswalk-fill/desk/names.ts';
-import { acceptCode } from '../../../../lib/options/crosswalk-fill/desk/verbs.ts';
+import { acceptCode } from '../../../../lib/options/crosswalk-fill/desk/operator-actions.ts';
 import { movedView } from '../../../../lib/options/crosswalk-fill/desk/view.ts';
 import { openOffice, startServer } from '../../../lib/desk/cli/office.ts';
 import { quietTerminal } from '../../../lib/desk/cli/typed.ts';

@@ -4,7 +4,7 @@ import { beforeAll, expect } from 'vitest';
 import { importJob } from '../../../../lib/options/snapshots/import.ts';
 import { importSettings } from '../../../../lib/options/snapshots/import-settings.ts';
 import { createSnapshotServices } from '../../../../lib/options/snapshots/snapshot-services.ts';
-import { reassignedKey } from '../../../../lib/options/snapshots/state/passed-names.ts';
+import { reassignedKey } from '../../../../lib/options/snapshots/state/reassigned-names.ts';
 import { options } from '../../../../lib/options.ts';
 import { readSettings } from '../../../../lib/runtime/aws/setting.ts';
 import { loadIntegrations } from '../../../../lib/stage/integrations.ts';

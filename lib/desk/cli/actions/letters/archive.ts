@@ -3,7 +3,7 @@ import { UsageError } from '../../../../stage/command-errors.ts';
 import { fileOf, openInput } from '../../../../stage/input.ts';
 import { exportLetters, exportToFile } from '../../../messages/archive/export.ts';
 import { importLetters, linesOf, objectInput } from '../../../messages/archive/import.ts';
-import * as verbs from '../../../verbs/discard.ts';
+import * as verbs from '../../../operator-actions/discard.ts';
 import {
   exportedView,
   importableIn,

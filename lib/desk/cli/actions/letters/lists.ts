@@ -1,6 +1,6 @@
 import { groupLetters, listLetters } from '../../../messages/letters/list.ts';
 import { reindexLetters } from '../../../messages/letters/reindex.ts';
-import { endedLettersOfFilter } from '../../../verbs/what-happened.ts';
+import { endedLettersOfFilter } from '../../../operator-actions/ended-letters.ts';
 import { reindexedView } from '../../../views/changes.ts';
 import { groupsView, listView } from '../../../views/letters.ts';
 import type { CommandContext } from '../../command-context.ts';

@@ -3,7 +3,7 @@ import { changed, changedInEditor } from '../../../messages/edit/change.ts';
 import { findLetter } from '../../../messages/letters/list.ts';
 import type { ReplayOptions } from '../../../messages/replay/replay.ts';
 import type { RunOptions } from '../../../messages/replay/run.ts';
-import * as verbs from '../../../verbs/send.ts';
+import * as verbs from '../../../operator-actions/send.ts';
 import type { CommandContext } from '../../command-context.ts';
 import type { Terminal } from '../../print/terminal.ts';
 import { changeFrom, removalOf } from './set-option.ts';

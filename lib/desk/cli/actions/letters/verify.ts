@@ -1,4 +1,4 @@
-import * as verbs from '../../../verbs/verify.ts';
+import * as verbs from '../../../operator-actions/verify.ts';
 import type { CommandContext } from '../../command-context.ts';
 import { checkReason } from './show.ts';
 

@@ -182,11 +182,11 @@ describe('what cannot be read', () => {
     });
   });
 
-  test('of the desk’s table leaves what the ledger tells', async () => {
+  test('of the letter index leaves what the ledger tells', async () => {
     await send({ userId: 806 });
     const target = { ...office.target(), deskTable: undefined };
     const found = await traceOf(target, 'grade/2001/5001/806', { log: false, functions: [], signal: never });
-    expect(found).toMatchObject({ outcome: 'done', unread: [{ source: 'the desk’s table' }] });
+    expect(found).toMatchObject({ outcome: 'done', unread: [{ source: 'the letter index' }] });
   });
 
   test('an id of fewer than four characters names nothing', async () => {

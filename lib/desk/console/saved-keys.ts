@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { readSaved, writeKept } from './kept-file.ts';
+import { readSaved, writeKept } from './saved-file.ts';
 
 const fileSchema = z.object({ keys: z.enum(['on', 'off']).default('on') });
 

@@ -1,7 +1,7 @@
 import { ageOf, countOf, numberOf } from '../../../../desk/views/format.ts';
 import { type Cell, part, table, text, type View } from '../../../../desk/views/view.ts';
-import type { ReassignedName } from '../../state/passed-names.ts';
-import type { CodeUse } from '../touched.ts';
+import type { ReassignedName } from '../../state/reassigned-names.ts';
+import type { CodeUse } from '../code-uses.ts';
 
 type ReassignedList = { passed: readonly ReassignedName[] | undefined };
 

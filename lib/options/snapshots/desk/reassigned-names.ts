@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { reviewBucketOf } from '../../../desk/reviews/bucket.ts';
-import { audited } from '../../../desk/reviews/execution.ts';
+import { reviewBucketOf } from '../../../desk/stage-state/bucket.ts';
+import { audited } from '../../../desk/stage-state/execution.ts';
 import { unlessError } from '../../../runtime/aws/error.ts';
 import { actorOf } from '../../../stage/actor.ts';
 import type { Audit } from '../../../stage/audit.ts';
@@ -17,7 +17,7 @@ import {
   reassignedFeedsPrefix,
   reassignedIn,
   reassignedKey,
-} from '../state/passed-names.ts';
+} from '../state/reassigned-names.ts';
 
 type Open = { field: UserField; names: ReassignedName[] };
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listPassed } from '../../../../lib/options/snapshots/desk/passed.ts';
+import { listPassed } from '../../../../lib/options/snapshots/desk/reassigned-names.ts';
 import {
   acceptedNamesPrefix,
   type ReassignedName,
-} from '../../../../lib/options/snapshots/state/passed-names.ts';
+} from '../../../../lib/options/snapshots/state/reassigned-names.ts';
 import { localOffice } from '../../../lib/desk/cli/local-office.ts';
 import { never } from '../../../lib/desk/cli/office.ts';
 import { typed } from '../../../lib/desk/cli/typed.ts';

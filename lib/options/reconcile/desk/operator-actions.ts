@@ -1,4 +1,4 @@
-import type { OperatorContext } from '../../../desk/verbs/operator.ts';
+import type { OperatorContext } from '../../../desk/operator-actions/operator-context.ts';
 import { countOf } from '../../../desk/views/format.ts';
 import { text } from '../../../desk/views/view.ts';
 import { acceptFindings } from './accept.ts';

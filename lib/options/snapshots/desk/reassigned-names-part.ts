@@ -1,7 +1,7 @@
 import type { ReassignedNames } from '../../../option.ts';
-import { listPassed } from './passed.ts';
-import { acceptUserNames } from './verbs.ts';
-import { passedView, touchedView } from './views/passed.ts';
+import { acceptUserNames } from './operator-actions.ts';
+import { listPassed } from './reassigned-names.ts';
+import { passedView, touchedView } from './views/reassigned-names.ts';
 
 /** User names that passed to another record of the SIS. */
 export const reassignedNames: ReassignedNames = {
@@ -12,7 +12,7 @@ export const reassignedNames: ReassignedNames = {
   accept: acceptUserNames,
   movesWith: async (target, code) => {
     // Most commands need no engine.
-    const { usesOfCode: touchedBy } = await import('./touched.ts');
+    const { usesOfCode: touchedBy } = await import('./code-uses.ts');
     return touchedView(code, await touchedBy(target, code));
   },
 };

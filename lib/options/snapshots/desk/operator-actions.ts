@@ -1,13 +1,13 @@
-import type { OperatorContext } from '../../../desk/verbs/operator.ts';
+import type { OperatorContext } from '../../../desk/operator-actions/operator-context.ts';
 import { countOf } from '../../../desk/views/format.ts';
 import { text } from '../../../desk/views/view.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { CommandName } from '../../../stage/roles.ts';
 import { type DecisionOptions, type DecisionResult, decideSnapshot } from './decide.ts';
 import { type EndedFeed, endFeed, planEnds } from './end.ts';
-import { acceptNames } from './passed.ts';
 import { withFiveCounts } from './read.ts';
-import { acceptedNamesView, passedPlanView } from './views/passed.ts';
+import { acceptNames } from './reassigned-names.ts';
+import { acceptedNamesView, passedPlanView } from './views/reassigned-names.ts';
 import { decidedText, endedFeedView, plannedEndsView, snapshotPlanView } from './views/snapshots.ts';
 
 export const decide = async (

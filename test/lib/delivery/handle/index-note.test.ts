@@ -2,7 +2,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { RecordResult } from '../../../../lib/delivery/handle/attempt.ts';
-import { indexNoteOf } from '../../../../lib/delivery/handle/desk-note.ts';
+import { indexNoteOf } from '../../../../lib/delivery/handle/index-note.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import { safe } from '../../../../lib/message/safe-text.ts';
 

@@ -1,8 +1,8 @@
 import { type DiscardResult, discardLetters } from '../messages/archive/discard.ts';
 import { discardedView, discardPlanView } from '../views/changes.ts';
 import { countOf } from '../views/format.ts';
-import type { OperatorContext } from './operator.ts';
-import { endedLettersOfFilter } from './what-happened.ts';
+import { endedLettersOfFilter } from './ended-letters.ts';
+import type { OperatorContext } from './operator-context.ts';
 
 type DiscardRequest = Pick<Parameters<typeof discardLetters>[1], 'filter' | 'limit' | 'reason' | 'dryRun'> & {
   /** The operator has seen so many letters, and agreed to discard them. Others are asked about. */

@@ -8,7 +8,7 @@ import { countOf } from '../views/format.ts';
 import { canaryView, resultView } from '../views/plan.ts';
 import { goneNotes, maxRevealed, revealedView, verifiedView, verifyReasons } from '../views/verify.ts';
 import { text } from '../views/view.ts';
-import type { OperatorContext } from './operator.ts';
+import type { OperatorContext } from './operator-context.ts';
 import { sendingHooks } from './send.ts';
 
 type VerifyRequest = Pick<Parameters<typeof verifyLetters>[1], 'filter' | 'limit'> & {

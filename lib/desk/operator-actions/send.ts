@@ -10,8 +10,8 @@ import { countOf, durationOf } from '../views/format.ts';
 import { canaryView, outcomesText, pausedView, planView, resultView, runSentence } from '../views/plan.ts';
 import { quoted } from '../views/quoted.ts';
 import { type Field, part, text } from '../views/view.ts';
-import type { Answer, OperatorContext } from './operator.ts';
-import { endedLettersOfFilter } from './what-happened.ts';
+import { endedLettersOfFilter } from './ended-letters.ts';
+import type { Answer, OperatorContext } from './operator-context.ts';
 
 type NoOutcomeOptions = {
   /** Also sends the rest of causes whose canary has no outcome. */

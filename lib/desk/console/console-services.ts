@@ -12,22 +12,22 @@ import { type Filter, filterSchema } from '../messages/letters/filter.ts';
 import type { Group } from '../messages/letters/groups.ts';
 import { findLetters, type LetterSearch } from '../messages/letters/list.ts';
 import { findWaiting } from '../messages/waiting/waiting.ts';
-import type { Status } from '../reviews/status.ts';
-import { endedLettersOfFilter } from '../verbs/what-happened.ts';
+import { endedLettersOfFilter } from '../operator-actions/ended-letters.ts';
+import type { Status } from '../stage-state/status.ts';
 import { countOf, numberOf } from '../views/format.ts';
 import { groupTable, matchText } from '../views/letters.ts';
 import type { OptionStatus } from '../views/status.ts';
 import { type Block, type Form, href, text, type View } from '../views/view.ts';
 import { type CachedValue, createCachedValue } from './cached-value.ts';
+import { commandOfPath } from './command-of-path.ts';
 import type { BrowserSession } from './guard.ts';
 import { locked } from './html/forms.ts';
 import { type Html, html } from './html/html.ts';
 import { shown } from './html/view.ts';
-import type { SavedFilters } from './kept-filters.ts';
-import type { SavedKeySetting } from './kept-keys.ts';
 import { page } from './page.ts';
 import type { Run, Runs } from './runs.ts';
-import { commandOfPath } from './verb-of-path.ts';
+import type { SavedFilters } from './saved-filters.ts';
+import type { SavedKeySetting } from './saved-keys.ts';
 
 export type CachedLists = { letters: CachedValue<LetterSearch>; waiting: CachedValue<IndexRecord[]> };
 
@@ -291,7 +291,9 @@ export const addChosen = (
         ...form(countOf(count, 'letter'), given),
       },
       groupTable('Letters by cause', groups, empty),
-      ...(count === 0 ? await endedLettersOfFilter({ ...services, signal: context.req.raw.signal }, filter) : []),
+      ...(count === 0
+        ? await endedLettersOfFilter({ ...services, signal: context.req.raw.signal }, filter)
+        : []),
     ];
   });
 

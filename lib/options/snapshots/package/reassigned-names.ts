@@ -6,7 +6,7 @@ import {
   readAcceptedNames,
   reassignedIn,
   reassignedKeyOf,
-} from '../state/passed-names.ts';
+} from '../state/reassigned-names.ts';
 
 const sql = statementsIn('names');
 

@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createKeptKeys } from '../../../../lib/desk/console/kept-keys.ts';
+import { createKeptKeys } from '../../../../lib/desk/console/saved-keys.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 
 test('keys are on until they are turned off, which is kept on this machine, in a file of its owner alone', async () => {

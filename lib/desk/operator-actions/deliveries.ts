@@ -3,7 +3,7 @@ import { type Woken, wakeMessages } from '../messages/waiting/wake.ts';
 import { countOf } from '../views/format.ts';
 import { pauseView } from '../views/pause.ts';
 import { wakePlanView, wokenNotes } from '../views/waiting.ts';
-import type { OperatorContext } from './operator.ts';
+import type { OperatorContext } from './operator-context.ts';
 
 type WakeRequest = Pick<Parameters<typeof wakeMessages>[1], 'filter' | 'limit' | 'reason' | 'dryRun'> & {
   /** The operator has pressed what says so: a message that is woken too early waits again. */

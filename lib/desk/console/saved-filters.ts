@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RefusedError } from '../../stage/command-errors.ts';
-import { readSaved, writeKept } from './kept-file.ts';
+import { readSaved, writeKept } from './saved-file.ts';
 
 /** By deployment and name, the query of a screen's address. */
 const fileSchema = z.record(z.string(), z.record(z.string(), z.string()));

@@ -1,4 +1,4 @@
-import type { OperatorContext } from '../../../desk/verbs/operator.ts';
+import type { OperatorContext } from '../../../desk/operator-actions/operator-context.ts';
 import type { ReassignedNames } from '../../../option.ts';
 import { acceptMove, type ShownName } from './names.ts';
 import { acceptedView, acceptQuestion } from './view.ts';
