@@ -80,7 +80,7 @@ const remove = (key: string) => stack().s3.send(new DeleteObjectCommand({ Bucket
 const users = (body: string | Uint8Array) => put('crosswalk/users.csv', body);
 const report = () => textAt('crosswalk/report.csv');
 /** Which names are held, and why, as operators are told. */
-const heldNames = async () => retainedIn(await jsonAt(retainedKey)).held;
+const retained = async () => retainedIn(await jsonAt(retainedKey)).held;
 const of = ({ fills }: FillAnswer, kind: string, source: string) =>
   fills.find((each) => each.kind === kind && each.source === source);
 /** Enough org units that one of them is less than 5 percent. */
@@ -159,15 +159,15 @@ describe('org units', () => {
       ['filled', 0],
       ['held', 1],
     ]);
-    const [held, ...others] = await heldNames();
+    const [held, ...others] = await retained();
     expect([held, others]).toMatchObject([
       { of: 'orgUnitCode/platform', problem: expect.stringContaining('60 would be removed') },
       [],
     ]);
     await fill();
-    expect(await heldNames()).toEqual([held]);
+    expect(await retained()).toEqual([held]);
     expect(await fill({}, { CROSSWALK_MAXIMUM_REMOVALS_PERCENT: '95' })).toMatchObject({ outcome: 'filled' });
-    expect(await heldNames()).toEqual([]);
+    expect(await retained()).toEqual([]);
     expect(await codeOf('MANY-2')).toBeUndefined();
   });
 
@@ -328,10 +328,10 @@ describe('users.csv', () => {
       if (says.startsWith('has no')) expect(await report()).toContain(`crosswalk/users.csv,1,,${says}`);
     }
     expect(await fill()).toMatchObject({ outcome: 'held' });
-    expect((await heldNames()).map((each) => each.of)).toEqual(['userName/file', 'orgDefinedId/file']);
+    expect((await retained()).map((each) => each.of)).toEqual(['userName/file', 'orgDefinedId/file']);
     await users(whole);
     expect(await fill()).toMatchObject({ outcome: 'filled' });
-    expect(await heldNames()).toEqual([]);
+    expect(await retained()).toEqual([]);
 
     const [header, ...rows] = whole
       .trim()
@@ -664,7 +664,7 @@ describe('what is listed must not stop the fills', () => {
     expect(await fill()).toMatchObject({ outcome: 'filled' });
     expect([await userOf('lena'), await userOf('liam')]).toEqual([{ ids: [1] }, { ids: [2] }]);
     expect((await table.namesIn([bucketOfAll])).size).toBe(0);
-    expect(await heldNames()).toEqual([]);
+    expect(await retained()).toEqual([]);
   });
 });
 

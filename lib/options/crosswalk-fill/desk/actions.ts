@@ -26,8 +26,8 @@ export const show = async (
 };
 
 export const moved = async ({ target, signal, desks, print, finish }: CommandContext): Promise<void> => {
-  const heldNames = await reassignedNamesIn(desks);
-  const [listed, held] = await Promise.all([listMoved(target), heldNames?.read(target, signal)]);
+  const reassigned = await reassignedNamesIn(desks);
+  const [listed, held] = await Promise.all([listMoved(target), reassigned?.read(target, signal)]);
   print({ ...listed, ...held?.facts }, () => [...movedView(listed), ...(held?.view ?? [])]);
   finish(listed.moved.length > 0 || (held?.names?.length ?? 0) > 0);
 };
@@ -46,11 +46,11 @@ export const accept = async (
   await context.checkAudit();
   const [name = ''] = given;
   const isOfUsers = all || given.length > 1 || (await kindOf(context, { name, kind })) === 'user';
-  const heldNames = await reassignedNamesIn(context.desks);
-  if (isOfUsers && heldNames === undefined) throw new UsageError('One code of an org unit at a time.');
+  const reassigned = await reassignedNamesIn(context.desks);
+  if (isOfUsers && reassigned === undefined) throw new UsageError('One code of an org unit at a time.');
   const accepted = isOfUsers
-    ? await heldNames?.accept(context, { names: all ? 'all' : given, reason, command: 'crosswalk accept' })
-    : await acceptCode(context, { code: name, reason, reassignedNames: heldNames });
+    ? await reassigned?.accept(context, { names: all ? 'all' : given, reason, command: 'crosswalk accept' })
+    : await acceptCode(context, { code: name, reason, reassignedNames: reassigned });
   context.finish(accepted !== undefined);
 };
 

@@ -11,14 +11,14 @@ type AcceptRequest = {
 
 export const acceptCode = async (
   { target, audit, show, ask }: OperatorContext,
-  { code, reason, reassignedNames: heldNames }: AcceptRequest,
+  { code, reason, reassignedNames }: AcceptRequest,
 ): Promise<ShownName | undefined> => {
   const accepted = await acceptMove(target, {
     code,
     reason,
     audit,
     confirm: async (moved) => {
-      if (heldNames) show('Plan', await heldNames.movesWith(target, moved.name));
+      if (reassignedNames) show('Plan', await reassignedNames.movesWith(target, moved.name));
       return (await ask({ text: acceptQuestion(moved), act: 'Accept this move' })) !== undefined;
     },
   });

@@ -2,4 +2,4 @@ import type { OptionDesk, ReassignedNames } from '../../../option.ts';
 
 /** Undefined: no option has any. */
 export const reassignedNamesIn = async (desks: readonly OptionDesk[]): Promise<ReassignedNames | undefined> =>
-  desks.find(({ reassignedNames: heldNames }) => heldNames)?.reassignedNames?.();
+  desks.find(({ reassignedNames }) => reassignedNames)?.reassignedNames?.();

@@ -17,37 +17,7 @@ const patienceMs = 15 * 60_000;
 
 export const addScreens = (services: ConsoleServices): void => {
   const { app, target, audit, runs } = services;
-  addScreen(services, ['/crosswalk', 'Crosswalk'], async () => {
-    const heldNames = await reassignedNamesIn(services.desks);
-    return [
-      section('Codes that have moved', ...movedView(await listMoved(target))),
-      ...(heldNames === undefined
-        ? []
-        : [
-            section(
-              'User names that passed to another record',
-              ...(await heldNames.read(target, services.signal)).view,
-            ),
-          ]),
-      section('What a name stands for', {
-        action: '/crosswalk',
-        isHarmless: true,
-        buttons: [{ text: 'Show' }],
-        fields: [
-          { choice: 'kind', label: 'Look for the', options: Object.values(nameLabels) },
-          { field: 'name', label: 'Name' },
-        ],
-      }),
-      section(
-        'Fill',
-        text(
-          'The function crosswalk-fill reads the platform’s lists and the university’s files by schedule.',
-        ),
-        ...heldView(await listHeld(target)),
-        fillForm,
-      ),
-    ];
-  });
+  addScreen(services, ['/crosswalk', 'Crosswalk'], () => crosswalkScreen(services));
 
   // Privacy: a user's name does not go into an address.
   app.post('/crosswalk', async (context) => {
@@ -63,19 +33,23 @@ export const addScreens = (services: ConsoleServices): void => {
   });
 
   addAction(services, '/crosswalk-accept', async (form) => {
-    const heldNames = await reassignedNamesIn(services.desks);
+    const reassigned = await reassignedNamesIn(services.desks);
     const code = form.get('code') ?? '';
     const reason = form.get('reason')?.trim() || undefined;
     const userName = form.get('userName');
-    if (heldNames && (userName !== null || form.get('all') === 'yes')) {
+    if (reassigned && (userName !== null || form.get('all') === 'yes')) {
       const names = userName === null ? 'all' : [userName];
       return runs.begin('Accept user names', (at) =>
-        heldNames.accept(at, { names, reason, command: 'crosswalk accept' }),
+        reassigned.accept(at, { names, reason, command: 'crosswalk accept' }),
       );
     }
-    return runs.begin('Accept a move', (at) => acceptCode(at, { code, reason, reassignedNames: heldNames }), {
-      about: code,
-    });
+    return runs.begin(
+      'Accept a move',
+      (at) => acceptCode(at, { code, reason, reassignedNames: reassigned }),
+      {
+        about: code,
+      },
+    );
   });
 
   addAction(services, '/crosswalk-fill', (form) => {
@@ -95,4 +69,34 @@ export const addScreens = (services: ConsoleServices): void => {
       at.show('Result', filledView(filled));
     });
   });
+};
+
+const crosswalkScreen = async (services: ConsoleServices): Promise<View> => {
+  const reassigned = await reassignedNamesIn(services.desks);
+  return [
+    section('Codes that have moved', ...movedView(await listMoved(services.target))),
+    ...(reassigned === undefined
+      ? []
+      : [
+          section(
+            'User names that passed to another record',
+            ...(await reassigned.read(services.target, services.signal)).view,
+          ),
+        ]),
+    section('What a name stands for', {
+      action: '/crosswalk',
+      isHarmless: true,
+      buttons: [{ text: 'Show' }],
+      fields: [
+        { choice: 'kind', label: 'Look for the', options: Object.values(nameLabels) },
+        { field: 'name', label: 'Name' },
+      ],
+    }),
+    section(
+      'Fill',
+      text('The function crosswalk-fill reads the platform’s lists and the university’s files by schedule.'),
+      ...heldView(await listHeld(services.target)),
+      fillForm,
+    ),
+  ];
 };

@@ -109,7 +109,7 @@ export const isOfOneRoster = (columns: readonly string[]): boolean =>
 const guesses = {
   role: [/role/i],
   status: [
-    /enr.*stat|regist.*(stat|code)|reg_?(stat|code)|rsts/i,
+    /enr.{0,20}stat|regist.{0,20}(stat|code)|reg_?(stat|code)|rsts/i,
     /^((row|record)[ _]?)?status([ _]?code)?$/i,
   ],
   course: [/course|class|section|crn|group|offering|module/i],
