@@ -474,7 +474,7 @@ describe.concurrent('before anything is changed', () => {
         ),
       });
     expect((await sisRelay(`letters list --cause 00000000 ${stack}`)).out).toMatch(
-      /^Nothing is known of such a cause: [\s\S]*letters groups/m,
+      /^No letter has this cause\. [\s\S]*letters groups/m,
     );
     const address = /s3:\S+/.exec(discarded.out)?.[0];
     const imported = await sisRelay(`letters import ${address} --yes ${stack}`);
