@@ -323,7 +323,7 @@ describe('a table that has all rows each time', () => {
     expect(counted.rows).toEqual({ 't.csv': { used: 1, withoutMessage: 2 } });
   });
 
-  test('waits for a person if most rows have a value that it does not name', async () => {
+  test('waits for a person if most rows have a value that it does not name', { tags: ['long'] }, async () => {
     const { put, crosswalk } = newFiles(by(['ADD']));
     const names = Array.from({ length: 12 }, (_, at) => `n${at}`);
     crosswalk.fill('userName', Object.fromEntries(names.map((name, at) => [name, 200 + at])));

@@ -462,7 +462,9 @@ describe('a mapping removes enrollments by a message of its own', () => {
     expect([reasons, platform.all().length]).toEqual([[], 297]);
   });
 
-  test('drops.csv lists everybody in the first night that it comes: nobody is removed unasked', async () => {
+  test('drops.csv lists everybody in the first night that it comes: nobody is removed unasked', {
+    tags: ['long'],
+  }, async () => {
     const { platform, put } = stage();
     const all = roster(...names.map((name) => `BIO ${name} S`));
     await put('students.csv', all);

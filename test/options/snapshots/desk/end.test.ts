@@ -1,3 +1,4 @@
+// @module-tag long
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SnapshotList } from '../../../../lib/options/snapshots/desk/read.ts';
@@ -104,9 +105,7 @@ test('a file that comes no more is ended by one command, which shows what only i
   });
 });
 
-test('another import of the feed that is in the way is named, and the end is in the list once it is reached', {
-  tags: ['long'],
-}, async () => {
+test('another import of the feed that is in the way is named, and the end is in the list once it is reached', async () => {
   await put('last-term.csv', ['BIO-101 eve']);
   const waiting = await put('last-term.csv', [], 'waiting-for-approval');
   const ending = said('snapshots end last-term.csv --yes --wait 1');

@@ -1,8 +1,8 @@
+// @module-tag long
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SnapshotList } from '../../../../lib/options/snapshots/desk/read.ts';
 import type { SnapshotRecord } from '../../../../lib/options/snapshots/state/record.ts';
-import { memoize } from '../../../../lib/runtime/aws/memoize.ts';
 import { localOffice } from '../../../lib/desk/cli/local-office.ts';
 import { typed } from '../../../lib/desk/cli/typed.ts';
 import { waitLimitMs } from '../../../limits.ts';
@@ -53,11 +53,11 @@ const enrolled = (): string[] =>
     const { orgUnitCode, userName } = JSON.parse(body).data;
     return `${orgUnitCode} ${userName}`;
   });
-/** The first export, also if the first test is left out. */
-const begin = memoize(async () => recordOf(await put(await zipOf(entriesOfSis(smallSis()))), 'accepted'));
+const whole = () => zipOf(entriesOfSis(smallSis()));
 
 test('deltas under one key are all imported, in the order of their puts; what waits is listed at once; one that is stopped waits no more, and each later delta names it', async () => {
-  await begin();
+  const first = await put(await whole());
+  await recordOf(first, 'accepted');
   expect(await statusLines()).toContain('All is well.');
 
   const monday = await put(await deltaOf(enrollment('bio', 'ben', { status: 'tobedeleted' })));
@@ -99,10 +99,7 @@ test('deltas under one key are all imported, in the order of their puts; what wa
   expect((await status()).troubledImports).toEqual([]);
 });
 
-test('an import that failed, or that used few of its rows, is to be seen to first, until a later one is accepted well; what failed is named until a whole export is accepted', {
-  tags: ['long'],
-}, async () => {
-  await begin();
+test('an import that failed, or that used few of its rows, is to be seen to first, until a later one is accepted well; what failed is named until a whole export is accepted', async () => {
   const broken = await recordOf(await put('not a zip'), 'failed');
   expect(await status()).toMatchObject({
     troubledImports: [{ is: 'failed', id: broken.id, why: broken.why }],

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { firstIsQuick } from '../../../first-is-quick.ts';
 import { seed } from '../../../seed.ts';
 import { type Found, historyFrom, live } from './history.ts';
 import { type Mistake, mistakes, referenceWith } from './reference.ts';
@@ -32,7 +33,7 @@ test('an import without mistakes has none', { timeout: 3_600_000 }, async () => 
   expect((await found(undefined, { histories, nights: 12 }))?.text).toBeUndefined();
 });
 
-test.each(Object.entries(mistakes) as [Mistake, string][])(
+firstIsQuick(Object.entries(mistakes) as [Mistake, string][])(
   'an import with the mistake “%s” (%s) is found',
   async (mistake) => {
     expect(await found(mistake, { histories: 100, nights: 8 })).toBeDefined();
