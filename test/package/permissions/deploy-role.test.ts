@@ -56,7 +56,7 @@ test.each(['CreatePolicyVersion', 'DeletePolicy', 'CreatePolicy'])(
 test('the guide says of whose rights who deploys decides: of all who have the stage’s policies', () => {
   expect(may('iam:CreatePolicyVersion', 'policy/sis-relay-local-Readers-1A2B3C')).toBe(true);
   expect(documentOf('lib/stage/README.md').replace(/\s+/g, ' ')).toContain(
-    'who deploys writes what these policies allow, also once they are attached',
+    "whoever deploys can change the content of the stage's policies, even after they are attached to people and systems",
   );
 });
 
