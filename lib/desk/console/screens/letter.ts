@@ -1,8 +1,9 @@
 import { historyIn } from '../../../delivery/letters/history.ts';
 import type { IndexRecord } from '../../../delivery/letters/record.ts';
 import { eventIn } from '../../../message/envelope.ts';
+import { lacksRight } from '../../../message/failure-kinds.ts';
 import { compareWithOriginal } from '../../messages/edit/original.ts';
-import { fieldsNamed, problemsIn } from '../../messages/edit/problems.ts';
+import { type FieldProblem, fieldsNamed, problemsIn } from '../../messages/edit/problems.ts';
 import { findLetter, NoLetterError } from '../../messages/letters/list.ts';
 import { type LetterDetails, showLetter } from '../../messages/letters/show.ts';
 import { letterOrTrace, traceOf } from '../../messages/trace/trace.ts';
@@ -91,11 +92,17 @@ ${htmlOf(services, [section('What happened', ...timelineView(trace))])}</div>
 
 /** The message, with what failed marked in it. */
 const messageView = (details: LetterDetails): View => {
-  const { message, failure, error } = details;
+  const { message } = details;
   const event = eventIn(JSON.stringify(message) ?? '') ?? message;
-  const problems = problemsIn([failure?.message ?? error]);
-  const named = problems.length > 0 ? problems : fieldsNamed(event, failure?.detail ?? failure?.title ?? '');
-  return [{ document: message, label: 'Message', problems: named }];
+  return [{ document: message, label: 'Message', problems: problemsOf(details, event) }];
+};
+
+/** Where a right is missing, no field is wrong. */
+const problemsOf = ({ kind, failure, error }: LetterDetails, event: unknown): FieldProblem[] => {
+  const what = failure?.message ?? error;
+  const problems = problemsIn([what]);
+  if (problems.length > 0 || lacksRight(kind)) return problems;
+  return fieldsNamed(event, { error: what, words: failure?.detail ?? failure?.title ?? '' });
 };
 
 /** What it was to do, for whom. */

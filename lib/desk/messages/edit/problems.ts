@@ -9,16 +9,31 @@ export const problemsIn = (errors: readonly string[]): FieldProblem[] =>
     })),
   );
 
-/** Fields of a message that the platform's words name, as `gradeObjectId` in “Grade object not found”. */
-export const fieldsNamed = (message: unknown, words: string): FieldProblem[] => {
+/** Fields of a message that an error names by their paths, or else the platform's words, as `gradeObjectId` in “Grade object not found”. */
+export const fieldsNamed = (
+  message: unknown,
+  { error, words }: { error: string; words: string },
+): FieldProblem[] => {
   const { data } = Object(message) as { data?: unknown };
-  const spoken = words.toLowerCase();
-  return Object.keys(Object(data)).flatMap((name) => {
-    const asWords = name
-      .replace(/Id$/, '')
-      .replace(/[A-Z]/g, (letter) => ` ${letter}`)
-      .toLowerCase();
-    const isNamed = words.includes(name) || (asWords.includes(' ') && spoken.includes(asWords));
-    return isNamed ? [{ path: `data.${name}`, problem: words }] : [];
+  const names = Object.keys(Object(data));
+  const inError = names.filter((name) => isWordOf(error, `data.${name}`));
+  const named = inError.length > 0 ? inError : names.filter((name) => isNamedIn(words, name));
+  return named.map((name) => ({ path: `data.${name}`, problem: inError.length > 0 ? error : words }));
+};
+
+const isNamedIn = (words: string, name: string): boolean => {
+  const asWords = name
+    .replace(/Id$/, '')
+    .replace(/[A-Z]/g, (letter) => ` ${letter}`)
+    .toLowerCase();
+  return isWordOf(words, name) || (asWords.includes(' ') && isWordOf(words.toLowerCase(), asWords));
+};
+
+/** Not within a longer word: a scope such as `grades:gradevalues:write` is not about the field `grade`. */
+const isWordOf = (text: string, word: string): boolean => {
+  const parts = text.split(word);
+  return parts.some((before, at) => {
+    const after = parts[at + 1];
+    return after !== undefined && !/[\w:./-]$/.test(before) && !/^[\w:-]/.test(after);
   });
 };

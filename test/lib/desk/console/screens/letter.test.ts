@@ -255,12 +255,21 @@ test('one box finds a letter by its id, and a user, a course, a cause or a word 
 
 test('the message of a letter has its failure marked at the value that the platform names', async () => {
   const office = await offices.open();
-  const [refused = '', invalid = ''] = await office.park([
+  const ambiguous = 'data.gradeObjectName stands for 5001 and 5701 on the platform';
+  const [refused = '', invalid = '', unclear = '', scope = '', word = ''] = await office.park([
     { failure: { detail: 'Grade object not found' } },
     {
       body: eventBody('grade-push', { grade: { points: 'many' } }),
       failure: { kind: 'invalid', message: 'The message is not valid: data.grade.points: must be a number' },
     },
+    {
+      body: eventBody('grade-push', { gradeObjectId: undefined, gradeObjectName: 'Midterm' }),
+      failure: { kind: 'ambiguous-id', message: ambiguous, detail: 'gradeObjectName Midterm' },
+    },
+    {
+      failure: { kind: 'missing-scope', detail: 'Insufficient scope to call. Required: grade:write, grade' },
+    },
+    { failure: { detail: 'Refused by grades:gradevalues:write, regrade-1 and le/grade' } },
   ]);
   const ours = await openConsole(office.target);
   const marked = async (id: string): Promise<string[]> =>
@@ -271,6 +280,9 @@ test('the message of a letter has its failure marked at the value that the platf
     expect.stringMatching(/gradeObjectId.*5001, ← Grade object not found$/),
   ]);
   expect(await marked(invalid)).toEqual([expect.stringMatching(/points.* ← must be a number$/)]);
+  expect(await marked(unclear)).toEqual([expect.stringMatching(`gradeObjectName.* ← ${ambiguous}$`)]);
+  // What is healthy is not marked, as somebody would correct it.
+  for (const id of [scope, word]) expect(await marked(id)).toEqual([]);
   await ours.close();
 });
 
