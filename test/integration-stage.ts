@@ -160,25 +160,25 @@ export function integrationStage({ credentialOf = keyOf }: Options = {}) {
       { body, death, hasWaited = false }: { body?: string; death?: Death; hasWaited?: boolean } = {},
     ): Promise<Ended> => {
       if (part.settings) await controls.settings(part.settings);
-      const told: AttemptLog = { story: [], letters: [] };
+      const log: AttemptLog = { story: [], letters: [] };
       const record = { ...(await recordOf(part)), ...(body !== undefined && { body }) };
       if (hasWaited) record.attributes.ApproximateFirstReceiveTimestamp = String(Date.now() - 24 * 3_600_000);
-      let container = Object.assign(containers.get(part) ?? newContainer(part), { told, death });
+      let container = Object.assign(containers.get(part) ?? newContainer(part), { told: log, death });
       for (let attempt = 1; ; attempt += 1) {
         record.attributes.ApproximateReceiveCount = String(attempt);
         const answer = await container.invoke(record);
         if (answer !== 'dead' && answer.batchItemFailures.length === 0) break;
-        if (attempt === 100) throw new Error(`it has no end: ${told.story.join(', ')}`);
+        if (attempt === 100) throw new Error(`it has no end: ${log.story.join(', ')}`);
         if (answer !== 'dead') continue;
-        told.story.push('death');
-        container = Object.assign(newContainer(part), { told, death: undefined });
+        log.story.push('death');
+        container = Object.assign(newContainer(part), { told: log, death: undefined });
         time.pass(1000 * visibilitySeconds);
       }
       containers.set(part, container);
       const all = await controls.requests();
       const requests = all.slice(seen);
       seen = all.length;
-      return { ...told, requests, state: await state() };
+      return { ...log, requests, state: await state() };
     },
 
     /** Which of its operations these requests are of. */

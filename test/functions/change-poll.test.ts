@@ -174,6 +174,6 @@ async function run(name: string, moment: Moment = { request: 1_000, at: 'before'
   kill = () => child.kill('SIGKILL');
   const [out] = await Promise.all([buffer(child.stdout), once(child, 'close')]);
   await proxy.close();
-  const told = `${out}`.split('\n').find((line) => line.startsWith('{"summary"'));
-  return told && JSON.parse(told).summary;
+  const summaryLine = `${out}`.split('\n').find((line) => line.startsWith('{"summary"'));
+  return summaryLine && JSON.parse(summaryLine).summary;
 }

@@ -179,12 +179,12 @@ describe('org units', () => {
 
 test('a code that moves to another org unit is told, and what it was stays until an operator accepts it; not one that is back again', async () => {
   const found: (readonly unknown[])[] = [];
-  const told: unknown[] = [];
+  const reports: unknown[] = [];
   const codes = ['BIO-101', 'BACK', 'COMES-BACK', 'AMBIGUOUS'];
   const listed = async (...ids: [number, string][]) => {
     await controls().reset();
     await many(ids.map(([orgUnitId, code]) => ({ orgUnitId, code })));
-    told.push((of(await fill(), 'orgUnitCode', 'platform') as { moved: number }).moved);
+    reports.push((of(await fill(), 'orgUnitCode', 'platform') as { moved: number }).moved);
     found.push(await Promise.all(codes.map(codeOf)));
   };
   await listed([7300, 'BACK'], [7100, 'COMES-BACK'], [7400, 'AMBIGUOUS']);
@@ -202,7 +202,7 @@ test('a code that moves to another org unit is told, and what it was stays until
   });
   const last: [number, string][] = [...others, [7300, 'BACK'], [7102, 'COMES-BACK'], [7401, 'AMBIGUOUS']];
   await listed(...last);
-  expect(told).toEqual([0, 2, 3]);
+  expect(reports).toEqual([0, 2, 3]);
   const moves = { ids: [7002], was: [2001] };
   expect(found).toEqual([
     [{ ids: [2001] }, { ids: [7300] }, { ids: [7100] }, { ids: [7400] }],

@@ -97,7 +97,7 @@ describe('on schedule', () => {
   });
 
   test('the age of the longest pause is a metric, so that somebody is called who has forgotten it', async () => {
-    const told = async () => {
+    const countsNow = async () => {
       const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true).mockClear();
       await handler(schedule, context);
       const lines = write.mock.calls.map(([text]) => `${text}`);
@@ -105,16 +105,16 @@ describe('on schedule', () => {
     };
     const { dynamodb, ledgerTable: table = '' } = office.target();
     const access = { dynamodb, table, nowMs: Date.now };
-    expect(await told()).toEqual({});
+    expect(await countsNow()).toEqual({});
     const dayMs = 86_400_000;
     const pause = { who: 'jane', reason: 'the platform moves' };
     await writePause(access, 'grade-push', { ...pause, sinceMs: Date.now() - dayMs - 1 });
     await writePause(access, 'news-item-create', { ...pause, sinceMs: Date.now() });
-    const { PauseAge, ...dimensions } = await told();
+    const { PauseAge, ...dimensions } = await countsNow();
     expect(PauseAge[0]).toBeGreaterThanOrEqual(86_400);
     expect(dimensions).toMatchObject({ function: 'dead-letter-replay' });
     for (const name of ['grade-push', 'news-item-create']) await writePause(access, name, undefined);
-    expect(await told()).toEqual({});
+    expect(await countsNow()).toEqual({});
   });
 
   const counted = async (metric: string): Promise<object[]> => {

@@ -144,7 +144,7 @@ describe('the key and the secret of a link', () => {
     expect(JSON.stringify(failure)).not.toMatch(/horse|battery|4711/);
   });
 
-  const told = 'told-"to"-everybody';
+  const wideEtag = 'told-"to"-everybody';
   test.each<[string, string, (body: string) => string]>([
     ['plainSecret', 'as the platform calls it', (body) => withField(body, 'PlainSecret')],
     ['plainSecret', 'beside what is right', (body) => withField(body, 'plainSecret')],
@@ -169,10 +169,10 @@ describe('the key and the secret of a link', () => {
       });
       expect(letter?.body).toMatch(new RegExp(`"${field}":"…"`, 'i'));
       expect(JSON.stringify(letter)).not.toMatch(/told-|everybody/);
-      expect(letter?.body.length).toBe(body.length - JSON.stringify(told).length + '"…"'.length);
+      expect(letter?.body.length).toBe(body.length - JSON.stringify(wideEtag).length + '"…"'.length);
     },
   );
-  const withField = (body: string, name: string, value: unknown = told): string => {
+  const withField = (body: string, name: string, value: unknown = wideEtag): string => {
     const message = JSON.parse(body);
     return JSON.stringify({ ...message, data: { ...message.data, [name]: value } });
   };

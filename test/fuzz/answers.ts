@@ -34,8 +34,8 @@ export const check = ({ operation, input, answer, isError }: Made): 'done' | Fai
   }
   const wrong = (what: string): Error => {
     const { status, headers, text } = answer;
-    const told = `${operation.name} answered ${status}, ${String(headers['content-type']).slice(0, 60)}`;
-    return new Error(`${what}: ${told}, ${JSON.stringify(text.slice(0, 500))}`, { cause: thrown });
+    const description = `${operation.name} answered ${status}, ${String(headers['content-type']).slice(0, 60)}`;
+    return new Error(`${what}: ${description}, ${JSON.stringify(text.slice(0, 500))}`, { cause: thrown });
   };
   if (thrown === undefined) {
     if (isError) throw wrong('done, by an error');

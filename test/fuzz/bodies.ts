@@ -179,17 +179,17 @@ const mutations: Mutation[] = [
 
 /** What is no JSON any more, or JSON of something else. */
 const broken = (random: Random, text: string, secrets: string[]): string => {
-  const fate = random.next();
-  if (fate < 0.9) return text;
-  if (fate < 0.92) return JSON.stringify(text);
-  if (fate < 0.93) return JSON.stringify({ Records: [{ body: text }] });
-  if (fate < 0.94) return `\uFEFF${text}`;
-  if (fate < 0.95) return text.replace(/\}$/, ',}');
-  if (fate < 0.97) return text.slice(0, Math.floor(random.next() * text.length));
+  const choice = random.next();
+  if (choice < 0.9) return text;
+  if (choice < 0.92) return JSON.stringify(text);
+  if (choice < 0.93) return JSON.stringify({ Records: [{ body: text }] });
+  if (choice < 0.94) return `\uFEFF${text}`;
+  if (choice < 0.95) return text.replace(/\}$/, ',}');
+  if (choice < 0.97) return text.slice(0, Math.floor(random.next() * text.length));
   // What is changed at random may part a value from its name.
   secrets.length = 0;
-  if (fate < 0.98) return text.replaceAll('"', "'");
-  if (fate < 0.99) {
+  if (choice < 0.98) return text.replaceAll('"', "'");
+  if (choice < 0.99) {
     const at = Math.floor(random.next() * text.length);
     return `${text.slice(0, at)}${random.one(odd)}${text.slice(at + 1)}`;
   }

@@ -203,8 +203,8 @@ const checkReading = async (names: string[], { body, attributes }: Sent): Promis
   );
   const shown = printableJson(detailsOf(letter, { reveal: false }));
   claim(!controls.test(shown), 'what a terminal obeys is printed');
-  const told = names.find((name) => shown.includes(name));
-  claim(told === undefined, `what is somebody’s is told: ${told}`);
+  const shownName = names.find((name) => shown.includes(name));
+  claim(shownName === undefined, `what is somebody’s is told: ${shownName}`);
   return letter;
 };
 
@@ -227,8 +227,8 @@ const checkVerbs = (
     !controls.test(printableJson(detailsOf(letter, { reveal: true }))),
     'what a terminal obeys is revealed',
   );
-  const told = names.find((name) => shown.includes(name));
-  claim(told === undefined, `what is somebody’s is told: ${told}`);
+  const shownName = names.find((name) => shown.includes(name));
+  claim(shownName === undefined, `what is somebody’s is told: ${shownName}`);
   if (body !== '')
     claim(letterIn(letterLine(letter)).body === body, 'an export is imported as another letter');
   const replayed = messageFor(letter);

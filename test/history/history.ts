@@ -22,8 +22,8 @@ export type Plan = {
  * What becomes of something that a container does to the outside: of a call, a write, a letter. `cut`, `lost` and `late`
  * are without an answer: it never happened, it has, it will. `twice` is sent again by a client whose answer got lost.
  */
-export type Fate = (typeof fates)[number];
-const fates = [
+export type Fate = (typeof outcomes)[number];
+const outcomes = [
   'well',
   'refused',
   'cut',
@@ -90,7 +90,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   deadly: rarely(5),
 });
 
-const misfortune = fc.constantFrom(...fates.slice(1));
+const misfortune = fc.constantFrom(...outcomes.slice(1));
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: only('send'), message: fc.nat({ max: most.messages - 1 }) }) },
   {

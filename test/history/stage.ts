@@ -17,7 +17,7 @@ export type Effect<Answer> = {
   /** Whoever waits for its answer gives up then. */
   endsMs?: number;
   /** Is told what becomes of it. */
-  onFate?(fate: Fate): void;
+  onFate?(outcome: Fate): void;
 };
 
 type Pending = {
@@ -60,27 +60,27 @@ export function createStage(seed: number, onDeath: (actor: Actor) => void) {
     const left = pending.filter((each) => each.actor === actor);
     pending = pending.filter((each) => each.actor !== actor);
     for (const { effect } of left) {
-      const fate = one(['crash before', 'crash after', 'crash late'] as const);
-      if (effect.deadly || fate === 'crash before') continue;
-      if (fate === 'crash after') quietly(effect.apply);
+      const outcome = one(['crash before', 'crash after', 'crash late'] as const);
+      if (effect.deadly || outcome === 'crash before') continue;
+      if (outcome === 'crash after') quietly(effect.apply);
       else later(effect);
     }
     onDeath(actor);
   };
 
   const meet = ({ actor, effect, resolve, reject }: Pending, asked: Fate) => {
-    const fate = effect.deadly ? 'crash before' : asked;
-    effect.onFate?.(fate);
-    if (fate === 'refused') return reject(effect.refusal());
-    if (fate === 'cut') return reject(effect.silence());
-    if (fate === 'crash before') return kill(actor);
-    if (fate === 'late' || fate === 'crash late') later(effect);
-    if (fate === 'late') return reject(effect.silence());
-    if (fate === 'crash late') return kill(actor);
-    if (fate === 'twice' && effect.kind === 'ledger') quietly(effect.apply);
-    if (fate === 'lost' || fate === 'crash after') quietly(effect.apply);
-    if (fate === 'lost') return reject(effect.silence());
-    if (fate === 'crash after') return kill(actor);
+    const outcome = effect.deadly ? 'crash before' : asked;
+    effect.onFate?.(outcome);
+    if (outcome === 'refused') return reject(effect.refusal());
+    if (outcome === 'cut') return reject(effect.silence());
+    if (outcome === 'crash before') return kill(actor);
+    if (outcome === 'late' || outcome === 'crash late') later(effect);
+    if (outcome === 'late') return reject(effect.silence());
+    if (outcome === 'crash late') return kill(actor);
+    if (outcome === 'twice' && effect.kind === 'ledger') quietly(effect.apply);
+    if (outcome === 'lost' || outcome === 'crash after') quietly(effect.apply);
+    if (outcome === 'lost') return reject(effect.silence());
+    if (outcome === 'crash after') return kill(actor);
     try {
       resolve(effect.apply());
     } catch (error) {
@@ -124,9 +124,9 @@ export function createStage(seed: number, onDeath: (actor: Actor) => void) {
       }
     },
 
-    async goOn(pick: number, fate: Fate): Promise<void> {
+    async goOn(pick: number, outcome: Fate): Promise<void> {
       const [next] = pending.splice(pick % Math.max(1, pending.length), 1);
-      if (next) meet(next, fate);
+      if (next) meet(next, outcome);
       await settle();
     },
 

@@ -46,7 +46,7 @@ export const command = async (): Promise<void> => {
 export const makeState = async ({ resources, idsInARow = false }: MakeOptions): Promise<State> => {
   const stage = await startStage({ root, ledgerKey, aheadMs: 0, idsInARow });
   try {
-    let told: SisState = {
+    let sisState: SisState = {
       fromMs: Date.now() - 3 * 3_600_000,
       grades: {},
       owed: [],
@@ -62,19 +62,19 @@ export const makeState = async ({ resources, idsInARow = false }: MakeOptions): 
     await stage.controls.seed({ users: joined.map((userId) => ({ userId })) });
     await stage.send(
       'enrollment-create',
-      joined.map((userId) => enrollmentBody(told, userId)),
+      joined.map((userId) => enrollmentBody(sisState, userId)),
     );
     await stage.send(
       'grade-push',
-      users.map((userId) => gradeBody(told, userId, { grade: 1 })),
+      users.map((userId) => gradeBody(sisState, userId, { grade: 1 })),
     );
     await stage.quiet();
-    for (const userId of users) told.grades[userId] = 1;
-    told = { ...told, parked: await park(stage, told) };
-    told = { ...told, letters: await lettersOf(stage) };
-    told = await leave(stage, told, 1);
+    for (const userId of users) sisState.grades[userId] = 1;
+    sisState = { ...sisState, parked: await park(stage, sisState) };
+    sisState = { ...sisState, letters: await lettersOf(stage) };
+    sisState = await leave(stage, sisState, 1);
     if (stage.troubles.length > 0) throw new Error(stage.troubles.join('\n'));
-    return await takeState(stage.stack, { by: ownVersion(), ledgerKey, told });
+    return await takeState(stage.stack, { by: ownVersion(), ledgerKey, told: sisState });
   } finally {
     await stage.close();
   }
@@ -119,21 +119,21 @@ const faults: Record<string, Effect> = {
 };
 
 /** Letters of each kind; those that the platform or the SIS causes are by the functions. Answers the users whose grade is one. */
-const park = async (stage: Stage, told: SisState): Promise<number[]> => {
+const park = async (stage: Stage, sisState: SisState): Promise<number[]> => {
   // SQS alone can write what it moves by its own redrive.
   const kinds = letterKinds.filter((kind) => kind !== 'redriven');
   const usersOf = (kind: string): number[] =>
     Array.from({ length: lettersEach }, (_, at) => 50_001 + 10 * kinds.indexOf(kind as FailureKind) + at);
   await enroll(stage, kinds.flatMap(usersOf));
   const bodiesOf = (kind: string, more: object = {}): string[] =>
-    usersOf(kind).map((userId) => gradeBody(told, userId, { grade: 1, ...more }));
+    usersOf(kind).map((userId) => gradeBody(sisState, userId, { grade: 1, ...more }));
   for (const [kind, effect] of Object.entries(faults))
     await stage.controls.fault(effect, {
       method: 'PUT',
       times: 100,
       path: `values/(?:${usersOf(kind).join('|')})$`,
     });
-  const old = { ...told, fromMs: told.fromMs - 60 * 24 * 3_600_000 };
+  const old = { ...sisState, fromMs: sisState.fromMs - 60 * 24 * 3_600_000 };
   await stage.send('grade-push', [
     ...Object.keys(faults).flatMap((kind) => bodiesOf(kind)),
     ...bodiesOf('invalid', { grade: 1, comments: 7 }),

@@ -205,13 +205,13 @@ describe('a message that gives the SIS’ ids', () => {
     const failure = parked(result);
     expect(failure).toMatchObject({ ids: { orgUnitId: 2001, gradeObjectId: 5001, userId: 303 } });
     const [letter] = result.letters;
-    const told = {
+    const answers = {
       function: 'grade-push',
       kind: 'rejected',
       missing: undefined,
       resource: undefined,
     } as const;
-    expect(letterChange(letter!, { ...told, writtenMs: 0 }).facts).toMatchObject({
+    expect(letterChange(letter!, { ...answers, writtenMs: 0 }).facts).toMatchObject({
       user: '303',
       orgUnit: '2001',
       thing: 'grade object 5001',

@@ -372,8 +372,8 @@ describe('a file', () => {
 describe('a refusal', () => {
   test('names ten fields and counts the others', () => {
     const names = Array.from({ length: 900 }, (_, at) => [`field${at}`, at]);
-    const told = enrollmentProblems({ data: { ...enrollment, ...Object.fromEntries(names) } });
-    expect(told).toMatch(
+    const problemTexts = enrollmentProblems({ data: { ...enrollment, ...Object.fromEntries(names) } });
+    expect(problemTexts).toMatch(
       /^data\.field0: is not a known field; .*data\.field9: is not a known field; and 890 more$/,
     );
   });
@@ -395,7 +395,8 @@ describe('what is wrong with a message', () => {
       for (const said of messages) context.addIssue({ code: 'custom', message: said });
     }),
   });
-  const told = (...messages: string[]) => problems(worded(...messages), eventOf({ name: 'try-out' }, 1));
+  const problemTexts = (...messages: string[]) =>
+    problems(worded(...messages), eventOf({ name: 'try-out' }, 1));
 
   test.each([
     ['Invalid input: Expected X', 'expected X'],
@@ -404,14 +405,14 @@ describe('what is wrong with a message', () => {
     ['X, received undefined, Y', 'x, received undefined, Y'],
     [`${'a'.repeat(299)}😀`, `${'a'.repeat(299)}\uFFFD`],
   ])('is told as a sentence: %s', (said, sentence) => {
-    expect(told(said)).toBe(`data: ${sentence}`);
+    expect(problemTexts(said)).toBe(`data: ${sentence}`);
   });
 
   test('is told ten times at most', () => {
     const many = (count: number) => Array.from({ length: count }, (_, at) => `p${at}`);
     const all = many(10).map((each) => `data: ${each}`);
-    expect(told(...many(10))).toBe(all.join('; '));
-    expect(told(...many(11))).toBe([...all, 'and 1 more'].join('; '));
+    expect(problemTexts(...many(10))).toBe(all.join('; '));
+    expect(problemTexts(...many(11))).toBe([...all, 'and 1 more'].join('; '));
   });
 
   test('is told of the data unless the message is of another kind', () => {
@@ -564,8 +565,8 @@ describe('which message it is', () => {
   test.each<[string, (message: Message<unknown>) => string]>([
     ['its identity', identityOf],
     ['its version', (given) => versionOf(given, 'try-out')],
-  ])('is told by %s: source and id cannot be joined to those of another', (_, told) => {
-    const of = ([source = '', id = '']: readonly string[]) => told({ ...message, source, id });
+  ])('is told by %s: source and id cannot be joined to those of another', (_, problemTexts) => {
+    const of = ([source = '', id = '']: readonly string[]) => problemTexts({ ...message, source, id });
     expect(of(['ab', 'c'])).not.toBe(of(['a', 'bc']));
     fc.assert(
       fc.property(fc.tuple(part, part), fc.tuple(part, part), (one, other) => {

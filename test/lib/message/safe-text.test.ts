@@ -84,8 +84,8 @@ test('a log takes no other text, and no other fact', () => {
     requests: 1,
   } as const;
   // @ts-expect-error: the message's data as a reason
-  const told: MessageReport = { ...report, messageId: safe`m`, reason: message.data.userName };
-  expect(told.outcome).toBe('done');
+  const reported: MessageReport = { ...report, messageId: safe`m`, reason: message.data.userName };
+  expect(reported.outcome).toBe('done');
 });
 
 test('a pattern gives the whole text that it allows, or none', () => {

@@ -177,8 +177,8 @@ describe('a function that is paused', () => {
       'pause enrollment-create enrollment-remove enrollment-create --reason "both" --json',
     );
     const { functions: changes } = documentsIn<{ functions: PauseChange[] }>(out).at(-1)!;
-    const told = { was: 'Enabled', state: 'Disabled', done: true, who: 'jane', reason: 'both' };
-    expect(changes).toMatchObject(functions.map((name) => ({ function: name, ...told })));
+    const report = { was: 'Enabled', state: 'Disabled', done: true, who: 'jane', reason: 'both' };
+    expect(changes).toMatchObject(functions.map((name) => ({ function: name, ...report })));
     expect(await paused()).toHaveLength(2);
   });
 });

@@ -42,8 +42,8 @@ test('each function, queue and job is watched, by alarms of at most ten metrics,
 });
 
 test('each kind of letter that the schedule does not replay is told by one alarm', () => {
-  const told = Object.values(kindsByAlarm).flat();
-  expect(told.toSorted()).toEqual(letterKinds.filter((kind) => !isReplayedBySchedule(kind)).sort());
+  const kinds = Object.values(kindsByAlarm).flat();
+  expect(kinds.toSorted()).toEqual(letterKinds.filter((kind) => !isReplayedBySchedule(kind)).sort());
 });
 
 test('an alarm is suppressed only by alarms about what all messages wait for, which send mails of their own', () => {

@@ -11,8 +11,8 @@ import type { ObjectNotice } from './object-notices.ts';
 const { server, s3, createBucket } = queuesAndFilesForTests();
 
 test('each object that is put is told once, with its name as S3 writes it; what is no object yet is not', async () => {
-  const told: ObjectNotice[] = [];
-  server().onObject((notice) => told.push(notice));
+  const notices: ObjectNotice[] = [];
+  server().onObject((notice) => notices.push(notice));
   const Bucket = 'files';
   const Key = 'snapshots/night 1+ä.zip';
   await createBucket(Bucket);
@@ -21,7 +21,9 @@ test('each object that is put is told once, with its name as S3 writes it; what 
   await s3.send(new PutObjectCommand({ Bucket: 'none', Key, Body: 'x' })).catch(() => {});
   await s3.send(new DeleteObjectCommand({ Bucket, Key }));
   const { ETag } = await s3.send(new PutObjectCommand({ Bucket, Key, Body: 'four' }));
-  await expect.poll(() => told).toHaveLength(1);
+  await expect.poll(() => notices).toHaveLength(1);
   const object = { key: 'snapshots/night+1%2B%C3%A4.zip', size: 4, eTag: ETag?.replaceAll('"', '') };
-  expect(told).toMatchObject([{ eventName: 'ObjectCreated:Put', s3: { bucket: { name: Bucket }, object } }]);
+  expect(notices).toMatchObject([
+    { eventName: 'ObjectCreated:Put', s3: { bucket: { name: Bucket }, object } },
+  ]);
 });

@@ -26,13 +26,13 @@ beforeAll(async () => {
 const put = async (Body: string): Promise<string> =>
   (await s3.send(new PutObjectCommand({ ...object, Body }))).VersionId ?? '';
 const read = async (VersionId?: string) => {
-  const { Body, ...told } = await s3.send(new GetObjectCommand({ ...object, VersionId }));
-  return { text: await Body?.transformToString(), version: told.VersionId };
+  const { Body, ...notices } = await s3.send(new GetObjectCommand({ ...object, VersionId }));
+  return { text: await Body?.transformToString(), version: notices.VersionId };
 };
 
 test('each version that is put is told of, and read by its id, whatever lies under its key by then', async () => {
-  const told: ObjectNotice[] = [];
-  server().onObject((notice) => told.push(notice));
+  const notices: ObjectNotice[] = [];
+  server().onObject((notice) => notices.push(notice));
   const [first, second] = [await put('one'), await put('second')];
   expect(new Set([first, second, '']).size).toBe(3);
   expect(await read(first)).toEqual({ text: 'one', version: first });
@@ -41,8 +41,8 @@ test('each version that is put is told of, and read by its id, whatever lies und
     ContentLength: 3,
     VersionId: first,
   });
-  await expect.poll(() => told).toHaveLength(2);
-  const [one, two] = told.map(({ s3: { object: each } }) => each);
+  await expect.poll(() => notices).toHaveLength(2);
+  const [one, two] = notices.map(({ s3: { object: each } }) => each);
   expect([one, two]).toMatchObject([
     { versionId: first, size: 3 },
     { versionId: second, size: 6 },
@@ -78,7 +78,7 @@ test('who reads without HTTP reads the same', async () => {
   const { files } = server();
   const { VersionId = '' } = await files.send(new PutObjectCommand({ ...object, Body: 'here' }));
   await put('later');
-  const { Body, ...told } = await files.send(new GetObjectCommand({ ...object, VersionId }));
-  expect([await Body?.transformToString(), told.VersionId]).toEqual(['here', VersionId]);
+  const { Body, ...notices } = await files.send(new GetObjectCommand({ ...object, VersionId }));
+  expect([await Body?.transformToString(), notices.VersionId]).toEqual(['here', VersionId]);
   expect((await files.send(new HeadObjectCommand({ ...object, VersionId }))).ContentLength).toBe(4);
 });

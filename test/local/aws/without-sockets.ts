@@ -106,10 +106,12 @@ const withoutSocket = (bySocket: Handle): Handle =>
     abortSignal?.addEventListener('abort', abandon, { once: true });
     try {
       const { status: statusCode, headers: given, body: bytes } = await answer;
-      const told = Object.entries(given).map(([name, value]) => [name, `${value}`]);
+      const headerPairs = Object.entries(given).map(([name, value]) => [name, `${value}`]);
       // S3's answers are streams for their readers.
       const stream = method === 'GET' ? Readable.from([bytes], { objectMode: false }) : bytes;
-      return { response: new HttpResponse({ statusCode, headers: Object.fromEntries(told), body: stream }) };
+      return {
+        response: new HttpResponse({ statusCode, headers: Object.fromEntries(headerPairs), body: stream }),
+      };
     } catch (error) {
       throw abortSignal?.aborted
         ? Object.assign(new Error('Request aborted'), { name: 'AbortError' })

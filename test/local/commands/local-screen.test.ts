@@ -19,8 +19,8 @@ const opened = (columns = 100) => {
   const screen = createLocalScreen(stream as unknown as NodeJS.WriteStream);
   return { screen, shown: () => stripVTControlCharacters(`${stream.read() ?? ''}`) };
 };
-const told = { messageId: 'm-1', eventId: 'e-1', function: 'grade-push' };
-const line = (facts: object) => JSON.stringify({ level: 'INFO', ...told, ...facts });
+const message = { messageId: 'm-1', eventId: 'e-1', function: 'grade-push' };
+const line = (facts: object) => JSON.stringify({ level: 'INFO', ...message, ...facts });
 
 test.each([60, 80, 120])(
   'on a terminal of %i columns, every line but what is to be typed fits',

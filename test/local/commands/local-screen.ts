@@ -78,12 +78,12 @@ const next: [string, string][] = [
 function messageIn(line: string): string {
   try {
     const { message = line, problems, reason, error } = JSON.parse(line);
-    const told = [
+    const parts = [
       reason,
       error?.message ?? error,
       ...(problems ?? []).map(({ what }: { what: string }) => what),
     ];
-    return [message, ...told.filter((each) => typeof each === 'string')].join(': ');
+    return [message, ...parts.filter((each) => typeof each === 'string')].join(': ');
   } catch {
     return line;
   }

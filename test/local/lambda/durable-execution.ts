@@ -151,9 +151,9 @@ export function newExecution(arn: string, input: string, recorded: readonly Oper
       elapse();
       for (const update of updates) apply(update);
       token = randomUUID();
-      const told = [...changed].flatMap((id) => operations.get(id) ?? []);
+      const payload = [...changed].flatMap((id) => operations.get(id) ?? []);
       changed = new Set();
-      return { token, operations: told };
+      return { token, operations: payload };
     },
 
     /** What a replay needs: nothing of what lies in a context that has ended, unless it asked for it. @throws Refusal */
@@ -178,9 +178,9 @@ export function newExecution(arn: string, input: string, recorded: readonly Oper
       refuseUnless(Buffer.byteLength(body) <= quotas.resultBytes, 'The answer has too many bytes');
       writtenBytes += Buffer.byteLength(body);
       const { CallbackId } = operation.CallbackDetails;
-      const told = verb === 'succeed' ? { Result: body } : { Error: JSON.parse(body || '{}') as object };
+      const payload = verb === 'succeed' ? { Result: body } : { Error: JSON.parse(body || '{}') as object };
       const Status = verb === 'succeed' ? 'SUCCEEDED' : 'FAILED';
-      const CallbackDetails = { CallbackId, ...told };
+      const CallbackDetails = { CallbackId, ...payload };
       change({ ...operation, Status, EndTimestamp: new Date(), CallbackDetails });
     },
 
@@ -224,7 +224,7 @@ function dueMsOf(operation: Operation, deadlines: ReadonlyMap<string, number>): 
 
 function stateAfter(update: Update, { StepDetails }: Operation): Partial<Operation> {
   const { Type, Action, ContextOptions, StepOptions, WaitOptions } = update;
-  const told = { Result: update.Payload, Error: update.Error };
+  const payload = { Result: update.Payload, Error: update.Error };
   const after = (seconds = 0) => new Date(Date.now() + 1000 * seconds);
   const attempts = StepDetails?.Attempt ?? 0;
   if (Action === 'START')
@@ -235,13 +235,13 @@ function stateAfter(update: Update, { StepDetails }: Operation): Partial<Operati
     };
   if (Action === 'RETRY') {
     const NextAttemptTimestamp = after(StepOptions?.NextAttemptDelaySeconds);
-    return { Status: 'PENDING', StepDetails: { ...told, Attempt: attempts + 1, NextAttemptTimestamp } };
+    return { Status: 'PENDING', StepDetails: { ...payload, Attempt: attempts + 1, NextAttemptTimestamp } };
   }
   const Status = Action === 'SUCCEED' ? 'SUCCEEDED' : Action === 'FAIL' ? 'FAILED' : 'CANCELLED';
   return {
     Status,
     EndTimestamp: new Date(),
-    ...(Type === 'STEP' && { StepDetails: { ...told, Attempt: attempts + 1 } }),
-    ...(Type === 'CONTEXT' && { ContextDetails: { ...told, ...ContextOptions } }),
+    ...(Type === 'STEP' && { StepDetails: { ...payload, Attempt: attempts + 1 } }),
+    ...(Type === 'CONTEXT' && { ContextDetails: { ...payload, ...ContextOptions } }),
   };
 }

@@ -48,8 +48,8 @@ const call = async (path: string, body?: object) => {
     method,
     ...(body && { body: JSON.stringify(body) }),
   });
-  const told = (await answer.json()) as Record<string, unknown>;
-  return { ...told, status: answer.status };
+  const answerBody = (await answer.json()) as Record<string, unknown>;
+  return { ...answerBody, status: answer.status };
 };
 const checkpoint = ({ DurableExecutionArn, CheckpointToken }: Payload, Updates: Update[]) =>
   call(`durable-executions/${encodeURIComponent(DurableExecutionArn)}/checkpoint`, {

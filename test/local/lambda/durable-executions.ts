@@ -110,8 +110,8 @@ export async function startDurableExecutions({
       return send(mappings.list(searchParams.get('FunctionName')));
     if (kind === 'event-source-mappings')
       return send(mappings.update(about, JSON.parse(await text(request))), 202);
-    const told = listed({ kind, verb }, about, searchParams);
-    if (told !== undefined) return send(told);
+    const answer = listed({ kind, verb }, about, searchParams);
+    if (answer !== undefined) return send(answer);
     if (kind === 'durable-execution-callbacks') {
       answerCallback(about, { verb: verb as CallbackAnswer['verb'], body: await text(request) });
       return send({});

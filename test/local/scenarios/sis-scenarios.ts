@@ -282,8 +282,8 @@ export const sisSteps = {
 };
 
 function countsText({ counts, sent }: Row): string {
-  const told = Object.entries(Object(counts)).map(([name, count]) => `${name}: ${count}`);
-  return [...told, `sent: ${sent}`].join(', ');
+  const countTexts = Object.entries(Object(counts)).map(([name, count]) => `${name}: ${count}`);
+  return [...countTexts, `sent: ${sent}`].join(', ');
 }
 
 /** By HTTP, as S3 tells the functions of it. */

@@ -88,8 +88,8 @@ test('course-export calls all that it declares', async () => {
 test.each(needed)('course-export writes into its manifest that the scope %s is missing', async (missing) => {
   await grant(needed.filter((scope) => scope !== missing));
   const { failures } = await exported(example);
-  const told = failures.map(({ kind, required }) => `${kind}: ${required}`);
-  expect(new Set(told)).toEqual(new Set([`missing-scope: ${missing}`]));
+  const requirements = failures.map(({ kind, required }) => `${kind}: ${required}`);
+  expect(new Set(requirements)).toEqual(new Set([`missing-scope: ${missing}`]));
 });
 
 test('course-export declares these operations', async () => {

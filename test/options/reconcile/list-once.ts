@@ -83,7 +83,7 @@ await timed('choose', async () => {
   }
 });
 const partKey = (part: number): string => `part-${part}.gz`;
-const told = await timed('told', () =>
+const listing = await timed('told', () =>
   chooseEnrollments({ key: 'told.gz', isWhole: selection.isWhole }, selection, {
     store,
     crosswalk: { platformIds: async () => ({}) },
@@ -92,7 +92,7 @@ const told = await timed('told', () =>
   }),
 );
 keys.push('told.gz');
-const { enrolled, unknown } = told;
+const { enrolled, unknown } = listing;
 const parts = await timed('divide', () => divide({ keys, partKey }, store));
 let [groups, writes] = [0, 0];
 await timed('read', async () => {

@@ -104,8 +104,8 @@ describe.each(all)('the schema of $type', ({ integration, schema, example }) => 
   const named = sisFields.filter(([platformField]) => platformField in data);
   const given = (fields: Record<string, unknown>) => {
     const all = { ...data, ...fields };
-    const told = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-    return { ...example, data: told };
+    const declared = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+    return { ...example, data: declared };
   };
   const bothSay = (message: unknown, isTaken: boolean) => {
     expect(isValid(message)).toBe(isTaken);

@@ -29,16 +29,19 @@ export async function recordAwsCalls(stack: StackDescription, { isAllowed = () =
       // The address of a queue that SQS tells leads past here.
       const isQueueUrl = operationOf(request) === 'GetQueueUrl';
       const isMapping = call.action === 'lambda:UpdateEventSourceMapping';
-      const told =
+      const recorded =
         isQueueUrl || isMapping
           ? `${await buffer(answer)}`.replace(stack.sqs, `http://${headers.host}`)
           : undefined;
       // Whose mapping it is the answer alone tells.
-      if (isMapping) call.context = { 'lambda:FunctionArn': JSON.parse(told ?? '').FunctionArn };
+      if (isMapping) call.context = { 'lambda:FunctionArn': JSON.parse(recorded ?? '').FunctionArn };
       const { 'content-length': length, ...others } = answer.headers;
-      response.writeHead(answer.statusCode ?? 502, told === undefined && length ? answer.headers : others);
-      if (told === undefined) answer.pipe(response);
-      else response.end(told);
+      response.writeHead(
+        answer.statusCode ?? 502,
+        recorded === undefined && length ? answer.headers : others,
+      );
+      if (recorded === undefined) answer.pipe(response);
+      else response.end(recorded);
     });
     onward.on('error', () => response.destroy());
     onward.end(body);

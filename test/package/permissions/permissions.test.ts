@@ -704,13 +704,13 @@ const fixed = (data: unknown, path = ''): Record<string, { value: unknown }> =>
 
 async function sendLetter(name: string, kind: Failure['kind']): Promise<void> {
   const at = new Date().toISOString();
-  const told = { kind, message: 'a failure', remedy: 'none', function: name };
+  const failure = { kind, message: 'a failure', remedy: 'none', function: name };
   const letter = sqsMessageOf({
     body: laterThan(await exampleWithFiles(name)),
     replays: 0,
     attributes: {},
     source: deployment.arnOf(`${name.replaceAll('-', '')}Queue`),
-    failure: { ...told, attempts: 9, firstAt: at, lastAt: at },
+    failure: { ...failure, attempts: 9, firstAt: at, lastAt: at },
   });
   const QueueUrl = deployed.stack.description.deadLetters;
   await deployed.stack.sqs.send(new SendMessageCommand({ QueueUrl, ...letter }));
@@ -917,9 +917,9 @@ async function decide(command: (line: string, ...reason: string[]) => Promise<st
   await controlsOf(description).seed({ enrollments: [{ ...ofThem, userId: leaves }] });
   const [, id = ''] = /Run (\S+) has started/.exec(await command('reconcile run --no-wait')) ?? [];
   const report = await eventually(async () => {
-    const told = JSON.parse(await getObject(runReportKey(id))) as Report;
-    expect(told.state).toBe('whole');
-    return told;
+    const failure = JSON.parse(await getObject(runReportKey(id))) as Report;
+    expect(failure.state).toBe('whole');
+    return failure;
   });
   const resource = `enrollment/${ofThem.orgUnitId}/${leaves}`;
   await command(`reconcile resend ${resource} --run ${id} --yes`, '--reason', 'it came back');

@@ -72,7 +72,7 @@ let resources: string[];
 let signals: AbortSignal[];
 let contexts: CallContext[];
 /** What is told beside the messages' own lines. */
-let told: unknown[];
+let observed: unknown[];
 /** The names of the platform's grade objects: the first has the id 1. */
 let gradeObjects: string[];
 let clockOffsetMs: number | undefined;
@@ -80,7 +80,7 @@ let clockOffsetMs: number | undefined;
 beforeEach(() => {
   nowMs = Date.UTC(2026, 2, 1, 12);
   model = createTableModel(() => nowMs);
-  [signals, contexts, told, gradeObjects, clockOffsetMs] = [[], [], [], [], 0];
+  [signals, contexts, observed, gradeObjects, clockOffsetMs] = [[], [], [], [], 0];
   [story, reports, letters, delays, resources] = [[], [], [], [], []];
 });
 
@@ -186,9 +186,9 @@ const servicesWith = ({
     digest,
     observe: {
       message: (report) => void reports.push(report),
-      call: (call) => void told.push(call),
-      slotWait: (...turn) => void told.push(turn),
-      error: (...defect) => void told.push(defect),
+      call: (call) => void observed.push(call),
+      slotWait: (...turn) => void observed.push(turn),
+      error: (...defect) => void observed.push(defect),
     },
     limits: { backoff, attemptTimeoutMs, reserveMs: 5 * second, visibilityMs, fileBytes: 1 },
     crosswalk: createCrosswalk({ table: { namesIn, fills: async () => new Map() }, nowMs: () => nowMs }),
@@ -693,7 +693,7 @@ describe('what becomes of a message in one attempt', () => {
       reason: 'One thing',
     });
     expect(story).toEqual(['run a', 'grade,comments']);
-    expect(told).toEqual([['normal', 0], acted]);
+    expect(observed).toEqual([['normal', 0], acted]);
   });
 
   test('is that it waits a second where an attempt could not end in time', async () => {
@@ -704,7 +704,7 @@ describe('what becomes of a message in one attempt', () => {
       deferral: 'no-time',
       reason: 'Too little time was left in this invocation. The next one handles the message',
     });
-    expect([story, told]).toEqual([[], []]);
+    expect([story, observed]).toEqual([[], []]);
   });
 
   test.each([
@@ -729,7 +729,7 @@ describe('what becomes of a message in one attempt', () => {
         turnMs: 9 * second,
         reason: 'The rate limiter did not admit the call in this invocation. The message comes back for it',
       });
-      expect([story, resources, told]).toEqual([[], [], [['normal', 9 * second]]]);
+      expect([story, resources, observed]).toEqual([[], [], [['normal', 9 * second]]]);
     },
   );
 
@@ -741,7 +741,7 @@ describe('what becomes of a message in one attempt', () => {
     const { platform } = servicesWith({});
     const services = { platform: { ...platform, rateLimiter: { ...unpaced, requestSlot } } };
     expect(await attempted(recordOf('a'), well, { services })).toEqual({ ...read, outcome: 'done' });
-    expect(told).toEqual([['normal', 0]]);
+    expect(observed).toEqual([['normal', 0]]);
   });
 
   test('is a letter that is told as a defect where that is one, and no other is', async () => {
@@ -763,7 +763,7 @@ describe('what becomes of a message in one attempt', () => {
       failure: { kind: 'rejected', message: 'no', remedy: 'Do this.' },
     });
     const turn = ['normal', 0];
-    expect(told).toEqual([turn, ['a defect of sis-relay', { messageId: 'sqs a 0' }, defect], turn]);
+    expect(observed).toEqual([turn, ['a defect of sis-relay', { messageId: 'sqs a 0' }, defect], turn]);
   });
 
   test('is a letter where it only points to the message, whatever its body is', async () => {
@@ -927,7 +927,7 @@ describe('what becomes of a message in one attempt', () => {
           remedy: 'Only a function can handle it, from its queue. Replay this letter.',
         },
       });
-      expect(told).toEqual([]);
+      expect(observed).toEqual([]);
     });
 
     test('is not that of any other that is not valid', async () => {
@@ -970,7 +970,7 @@ describe('what becomes of a message in one attempt', () => {
         reason: undefined,
       });
       expect(story).toEqual(['run with 2 and 301']);
-      expect(told).toEqual([listed, ['urgent', 0]]);
+      expect(observed).toEqual([listed, ['urgent', 0]]);
       const common = { priority: 'urgent', signal, onCall: expect.any(Function) };
       expect(contexts).toEqual([
         { ...common, actor: undefined, operations: [getGradeObjects] },

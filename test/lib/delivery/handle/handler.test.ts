@@ -180,7 +180,7 @@ const handleOne = async (
 };
 
 describe('a batch', () => {
-  const fates: Record<string, Run> = {
+  const runsByName: Record<string, Run> = {
     done: async (_, { platform }) => platform.call(putThing),
     rejected: throwing(refusedBy({ status: 404, type: 'not-found', title: 'Not Found' })),
     throttled: throwing(refusedBy({ status: 429, retryAfterSeconds: 7 })),
@@ -189,12 +189,12 @@ describe('a batch', () => {
     defect: throwing(undefined),
     invalid: throwing(new MessageFailure('invalid', safe`a file is not what it says`)),
   };
-  const run: Run = (say, context) => fates[say.split(' ')[0]!]!(say, context);
+  const run: Run = (say, context) => runsByName[say.split(' ')[0]!]!(say, context);
   const waits = (fate: string) => isRetried(fate);
   const parks = (fate: string) => fate === 'malformed' || (fate !== 'done' && !waits(fate));
 
   test('brings each of its messages to the end that it would have alone, whatever the others are', async () => {
-    const anyFate = fc.constantFrom(...Object.keys(fates), 'malformed');
+    const anyFate = fc.constantFrom(...Object.keys(runsByName), 'malformed');
     await fc.assert(
       fc.asyncProperty(fc.array(anyFate, { maxLength: 30 }), async (given) => {
         const fakes = fakeQueues();

@@ -24,22 +24,22 @@ const toldOf = (
   result: FinalResult,
   { attempts = 1, replays = 0, asService = true, isUnread = false } = {},
 ) => {
-  const told: unknown[] = [];
+  const reports: unknown[] = [];
   const heard: unknown[] = [];
   const pace: unknown[] = [];
   const services = servicesForTests({
     incidents: { record: (ending) => void heard.push(ending), write: async () => {} },
     paceUse: { record: (calls) => void pace.push(calls), write: async () => {} },
-    observe: { message: (report) => void told.push(report) },
+    observe: { message: (report) => void reports.push(report) },
     nowMs: () => nowMs,
   });
   const received = { record, delivery: { ...delivery, attempts, replays } };
   report(result, received, { services, asService, isUnread });
   const { incidents, paceUse, ...without } = services;
   report(result, received, { services: without, asService, isUnread });
-  expect(told[1]).toEqual(told[0]);
+  expect(reports[1]).toEqual(reports[0]);
   expect(pace).toEqual([result.calls]);
-  return { told: told[0], heard };
+  return { told: reports[0], heard };
 };
 
 const callOf = (name: string, status: number, durationMs: number): CallReport => ({

@@ -111,8 +111,13 @@ describe('the settings of a function', () => {
   });
 
   test('that are wrong are named all at once, with those that are missing', () => {
-    const told = problems({ PLATFORM_URL: undefined, RESERVE_MS: 'x', FILE_HOSTS: 'a b', LOG_LEVEL: 'loud' });
-    expect(told.match(/\b[A-Z]{2,}_[A-Z_]+\b/g)).toEqual([
+    const problemTexts = problems({
+      PLATFORM_URL: undefined,
+      RESERVE_MS: 'x',
+      FILE_HOSTS: 'a b',
+      LOG_LEVEL: 'loud',
+    });
+    expect(problemTexts.match(/\b[A-Z]{2,}_[A-Z_]+\b/g)).toEqual([
       'PLATFORM_URL',
       'FILE_HOSTS',
       'RESERVE_MS',

@@ -94,8 +94,8 @@ describe('a failure', () => {
     ['unavailable', 200, 200],
   ])('of kind %s that is to wait for %s seconds comes back after %s', (kind, asked, seconds) => {
     const halfway = { ...limits, backoff: { ...limits.backoff, random: () => 0.5 } };
-    const fate = afterFailure({ failure: failureWith(kind, asked) }, deliveryOf(1), halfway);
-    expect(fate).toMatchObject({ outcome: 'waiting', seconds });
+    const decision = afterFailure({ failure: failureWith(kind, asked) }, deliveryOf(1), halfway);
+    expect(decision).toMatchObject({ outcome: 'waiting', seconds });
   });
 
   test.each<[FailureKind, number, number, string]>([
@@ -105,14 +105,14 @@ describe('a failure', () => {
     ['unavailable', 3 * hour, 3 * hour, 'waiting'],
   ])('of kind %s has the patience for it, after %s ms and with %s ms', (kind, waitedMs, maxMs, outcome) => {
     const patience = { ...limits, maxUnknownIdWaitMs: maxMs };
-    const fate = afterFailure({ failure: failureWith(kind) }, deliveryOf(1, waitedMs), patience);
-    expect(fate.outcome).toBe(outcome);
+    const decision = afterFailure({ failure: failureWith(kind) }, deliveryOf(1, waitedMs), patience);
+    expect(decision.outcome).toBe(outcome);
   });
 
   test('that waits tells which it is, in its own words', () => {
     const failure = failureWith('throttled', 77);
-    const fate = afterFailure({ failure }, deliveryOf(1), limits);
-    expect(fate).toEqual({ outcome: 'waiting', seconds: 77, reason: 'why', failure });
+    const decision = afterFailure({ failure }, deliveryOf(1), limits);
+    expect(decision).toEqual({ outcome: 'waiting', seconds: 77, reason: 'why', failure });
   });
 
   test.each<[FailureKind, string]>([
@@ -123,8 +123,8 @@ describe('a failure', () => {
     ['aws-refused', 'Do this. The message waited for 25 h. When the cause is gone, replay this letter.'],
   ])('of kind %s that is parked after 25 hours says what to do', (kind, remedy) => {
     const failure = failureWith(kind);
-    const fate = afterFailure({ failure }, deliveryOf(1, 25 * hour), limits);
-    expect(fate).toEqual({ outcome: 'parked', failure: { ...failure, remedy } });
+    const decision = afterFailure({ failure }, deliveryOf(1, 25 * hour), limits);
+    expect(decision).toEqual({ outcome: 'parked', failure: { ...failure, remedy } });
   });
 });
 
@@ -175,14 +175,14 @@ describe('a message whose turn has not come', () => {
       'An earlier creation on the same resource has no outcome yet. The message waits until sis-relay has looked for its effect',
     ],
   ] as const)('says why, and has not failed: %s', (why, reason) => {
-    const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(1), limits);
-    expect(fate).toEqual({ outcome: 'waiting', seconds: 1, reason, deferral: why });
+    const decision = waitForTurn({ why, seconds: 1 }, deliveryOf(1), limits);
+    expect(decision).toEqual({ outcome: 'waiting', seconds: 1, reason, deferral: why });
   });
 
   test('as a letter says what to do', () => {
     const remedyOf = (why: WaitReason) => {
-      const fate = waitForTurn({ why, seconds: 1 }, deliveryOf(21, day), limits);
-      return fate.outcome === 'parked' ? fate.failure.remedy : undefined;
+      const decision = waitForTurn({ why, seconds: 1 }, deliveryOf(21, day), limits);
+      return decision.outcome === 'parked' ? decision.failure.remedy : undefined;
     };
     expect(remedyOf('newer')).toMatch(/^1\. Find the newer message about the same resource/);
     expect(remedyOf('busy')).toBe('The message waited for 24 h. When the cause is gone, replay this letter.');

@@ -62,9 +62,9 @@ const entryFor = async <Data>(
   data: object,
   given: MessageFields,
 ): Promise<LedgerMessage> => {
-  const told = given.replay ? { replays: '1', kind: 'uncertain' } : {};
+  const attributes = given.replay ? { replays: '1', kind: 'uncertain' } : {};
   const messageAttributes = Object.fromEntries(
-    Object.entries(told).map(([name, stringValue]) => [name, { dataType: 'String', stringValue }]),
+    Object.entries(attributes).map(([name, stringValue]) => [name, { dataType: 'String', stringValue }]),
   );
   const record = { messageId: randomUUID(), attributes: {}, messageAttributes } as unknown as SQSRecord;
   const message = messageOf(integration, data, given);

@@ -31,7 +31,7 @@ const notes = (change: Partial<LetterIndex> = {}) =>
     ...table(),
     ...change,
     function: 'grade-push',
-    warn: (...told) => void warnings.push(told),
+    warn: (...parkedFailure) => void warnings.push(parkedFailure),
   });
 const newMessage = (): string => {
   messages += 1;
@@ -176,8 +176,8 @@ describe('a message that is parked', () => {
   test('is in the list of letters before its letter is written, with the platform’s words masked', async () => {
     const message = newMessage();
     await note(waits(message));
-    const told = failureOf('grade-push', 'rejected');
-    const failure = { ...told, detail: 'No value “Well argued, Jane”' };
+    const parkedFailure = failureOf('grade-push', 'rejected');
+    const failure = { ...parkedFailure, detail: 'No value “Well argued, Jane”' };
     await notes().recordLetter(message, { ...letter, failure }, { resource: 'grade/1' });
     const record = await recordOf(message);
     expect(record).toMatchObject({

@@ -23,9 +23,9 @@ const line =
 
 test('a letter is one line, with what its readers want to know first, and is read from it as it was', () => {
   expect(lineOf({}, letter)).toBe(line);
-  const told = lineOf({ kind: 'rejected' }, letter);
-  expect(told).toBe(line.replace('{', '{"kind":"rejected",'));
-  expect(wholeIn(told)).toEqual(letter);
+  const writtenLine = lineOf({ kind: 'rejected' }, letter);
+  expect(writtenLine).toBe(line.replace('{', '{"kind":"rejected",'));
+  expect(wholeIn(writtenLine)).toEqual(letter);
 });
 
 test.each([

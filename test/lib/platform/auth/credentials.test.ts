@@ -429,19 +429,19 @@ describe('a credential that the platform refuses', () => {
 
   test('says whose secret it is, where it is refused, while it is not used, and where its successor is refused', async () => {
     const stand = await withPlatform('the-next');
-    const told = {
+    const states = {
       kind: 'credentials',
       message: 'The platform refuses the credential in the secret relay/service',
       remedy: expect.stringContaining('relay/service'),
     };
     const answer = { status: 403, title: 'Invalid token', operation: 'POST /svc/api/lp/1.49/things/1' };
-    expect(await stand.refusal()).toMatchObject({ ...told, ...answer });
+    expect(await stand.refusal()).toMatchObject({ ...states, ...answer });
     const unasked = await stand.refusal();
-    expect(unasked).toMatchObject(told);
+    expect(unasked).toMatchObject(states);
     expect(unasked).not.toHaveProperty('status');
     await stand.put(service, { ...credential, userKey: 'a-third' });
     stand.clock.nowMs += 5 * secondMs;
-    expect(await stand.refusal()).toMatchObject({ ...told, ...answer });
+    expect(await stand.refusal()).toMatchObject({ ...states, ...answer });
   });
 
   test('is not used while Secrets Manager is down either, nor asked for by each message', async () => {

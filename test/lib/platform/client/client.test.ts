@@ -43,7 +43,7 @@ describe('the rate limiter', () => {
   /** A rate limiter that gives slots until they are used up, and remembers what it was asked and told. */
   const rateLimiterWith = (turns = Number.POSITIVE_INFINITY) => {
     const asked: string[] = [];
-    const told: AnswerFacts[] = [];
+    const answers: AnswerFacts[] = [];
     const rateLimiter: RateLimiter = {
       ...unpaced,
       requestSlot: (priority, _, settle) => {
@@ -51,15 +51,15 @@ describe('the rate limiter', () => {
         settle(asked.length > turns ? { slot: undefined, seconds: 42 } : { slot: freeTurn });
         return () => {};
       },
-      recordAnswer: (answer) => void told.push(answer),
+      recordAnswer: (answer) => void answers.push(answer),
     };
-    return { rateLimiter, asked, told };
+    return { rateLimiter, asked, told: answers };
   };
   const headers = { 'x-rate-limit-remaining': '490', 'x-rate-limit-reset': '12', 'x-request-cost': '10' };
 
   test('is asked before each call, by its class, and learns from each answer', async () => {
     const { url } = await answering(() => ({ body: '{"Id":1}', headers }));
-    const { rateLimiter, asked, told } = rateLimiterWith();
+    const { rateLimiter, asked, told: answers } = rateLimiterWith();
     const { client, platform } = clientAt(url, { rateLimiter });
     await platform.call(operations.read, { path });
     const signal = new AbortController().signal;
@@ -67,7 +67,7 @@ describe('the rate limiter', () => {
     await bulk.call(operations.read, { path });
     expect(asked).toEqual(['normal', 'bulk']);
     const answer = { status: 200, remaining: 490, resetSeconds: 12, cost: 10, sentMs: expect.any(Number) };
-    expect(told).toEqual([answer, answer]);
+    expect(answers).toEqual([answer, answer]);
   });
 
   test.each([
@@ -77,16 +77,16 @@ describe('the rate limiter', () => {
     ['503', { status: 503, headers: { 'retry-after': '7' } }, 7],
   ])('learns of a refusal: %s', async (name, answer, retryAfterSeconds) => {
     const { url } = await answering(() => answer);
-    const { rateLimiter, told } = rateLimiterWith();
+    const { rateLimiter, told: answers } = rateLimiterWith();
     await errorOf(clientAt(url, { rateLimiter }).platform.call(operations.repeatable, { path, json: {} }));
     const status = name === '503' ? 503 : 429;
-    expect(told).toMatchObject([{ status, ...(retryAfterSeconds && { retryAfterSeconds }) }]);
+    expect(answers).toMatchObject([{ status, ...(retryAfterSeconds && { retryAfterSeconds }) }]);
   });
 
   test('learns that no answer came', async () => {
-    const { rateLimiter, told } = rateLimiterWith();
+    const { rateLimiter, told: answers } = rateLimiterWith();
     await errorOf(clientAt(await nobody(), { rateLimiter }).platform.call(operations.read, { path }));
-    expect(told).toMatchObject([{ status: undefined }]);
+    expect(answers).toMatchObject([{ status: undefined }]);
   });
 
   test('holds back a call whose turn does not come: it is not sent, and may be sent later', async () => {
@@ -197,10 +197,10 @@ describe('a call', () => {
     const { platform, reports } = clientAt(url);
     await platform.call(operations.read, { path });
     await errorOf(platform.call(operations.once, { path }));
-    const told = { durationMs: expect.any(Number), mayHaveActed: false, priority: 'normal' };
+    const answers = { durationMs: expect.any(Number), mayHaveActed: false, priority: 'normal' };
     expect(reports).toEqual([
-      { ...told, operation: 'read-thing', call: `GET ${thing}`, status: 200 },
-      { ...told, operation: 'add-thing', call: `POST ${thing}`, status: 404 },
+      { ...answers, operation: 'read-thing', call: `GET ${thing}`, status: 200 },
+      { ...answers, operation: 'add-thing', call: `POST ${thing}`, status: 404 },
     ]);
   });
 
@@ -564,9 +564,9 @@ describe('how an answer is checked', () => {
       { text: '{"result":{"Errors":[{"Message":"no"}]}}' },
       'the answer has an unknown form',
     ],
-  ])('that is %s', (_, answered, told) => {
+  ])('that is %s', (_, answered, answers) => {
     const flaw = flawOf(set, {}, answered);
-    expect(said(flaw)).toBe(told);
+    expect(said(flaw)).toBe(answers);
     if (flaw !== 'done') expect(flaw).toMatchObject({ operation: set, call: 'PUT /x', sent: true });
   });
 
@@ -579,10 +579,11 @@ describe('how an answer is checked', () => {
     ['{"Id":"12345678901234567890"}', other('Id')],
     ['{"Id":2}', other('Id')],
     ['\ufeff{"ID":"1","new":[2]}', { Id: 1, new: [2] }],
-  ])('for a call that reads it: %j', (text, told) => {
+  ])('for a call that reads it: %j', (text, answers) => {
     const flaw = flawOf(operations.read, { path }, { text });
-    if (typeof told === 'string') expect(flaw).toMatchObject({ message: told, unexpected: true, sent: true });
-    else expect(ask(operations.read, { path }, { text })).toEqual(told);
+    if (typeof answers === 'string')
+      expect(flaw).toMatchObject({ message: answers, unexpected: true, sent: true });
+    else expect(ask(operations.read, { path }, { text })).toEqual(answers);
   });
 
   test('tells the names and types that came beside those that were expected, and no value', () => {
@@ -698,8 +699,8 @@ describe('how an answer is checked', () => {
     ['no row, as the list is none', { path }, '{"Items":7,"Id":2}', other('Id')],
     ['no body that has names', { json: 'text' }, '{"Id":1,"0":"x"}', 'done'],
     ['no body', { json: null }, '{"Id":1}', 'done'],
-  ])('for a thing asked for by %s', (_, input, text, told) => {
-    expect(said(flawOf(named, input, { text }))).toBe(told);
+  ])('for a thing asked for by %s', (_, input, text, answers) => {
+    expect(said(flawOf(named, input, { text }))).toBe(answers);
   });
 
   const unknown = 'the answer has an unknown form';
@@ -737,7 +738,7 @@ describe('how an answer is checked', () => {
     ['[{"Id":1},7]', unknown],
     ['{"Items":[{"Id":1}],"Total":1}', 'done'],
     ['{"Objects":[{"x":1}],"Id":1}', unknown],
-  ])('acknowledges or does not: %s', (text, told) => {
-    expect(said(flawOf(set, { json: { Name: 'The name', Score: 3 } }, { text }))).toBe(told);
+  ])('acknowledges or does not: %s', (text, answers) => {
+    expect(said(flawOf(set, { json: { Name: 'The name', Score: 3 } }, { text }))).toBe(answers);
   });
 });

@@ -193,9 +193,9 @@ describe('what a failure tells', () => {
     [problem('json-binding-error', 'Jane is absent'), '400 JSON Binding Error'],
     [problem('jane-is-absent', 'Jane is absent', 'x'), '400'],
     ['{"Errors":[{"Message":"Comment: private-content"}]}', '400 Errors'],
-  ])('in the log is only known names, and what a 403 requires: %s', (text, told) => {
-    const status = Number(told.slice(0, 3));
-    expect(first(text, { status })?.message).toBe(`The platform answered ${call} with ${told}`);
+  ])('in the log is only known names, and what a 403 requires: %s', (text, answer) => {
+    const status = Number(answer.slice(0, 3));
+    expect(first(text, { status })?.message).toBe(`The platform answered ${call} with ${answer}`);
   });
 
   const read = 'things:thing:read';
@@ -247,8 +247,8 @@ describe('what a failure tells', () => {
   test('after a page is who answered in the place of the API; the path only if that may be wrong', () => {
     const page = '<html><head><title>Web Application Firewall</title></head><p>Blocked: x_c=Zq3xYh0rT5uV</p>';
     const message = `Something in front of the platform’s API answered ${call}: 403 text/html`;
-    const told = { status: 403, title: 'Web Application Firewall', detail: 'Blocked: x_c=…' };
-    expect(first(page, { type: html })).toMatchObject({ kind: 'intercepted', message, ...told });
+    const answer = { status: 403, title: 'Web Application Firewall', detail: 'Blocked: x_c=…' };
+    expect(first(page, { type: html })).toMatchObject({ kind: 'intercepted', message, ...answer });
     const remedyOf = (status: number) => first('<html>No</html>', { status, type: html })?.remedy;
     const look = /^1\. Check what is between .* PLATFORM_API_ROOT\. 3\. Then replay\./;
     for (const status of [400, 403]) expect(remedyOf(status)).toMatch(new RegExp(`${look.source}$`));
@@ -346,8 +346,8 @@ describe('a failure that its thrower knows', () => {
     const remedy = expect.stringMatching(/\w{3}.*\.$/);
     expect(failureOf(error)).toEqual({ kind, message: 'What happened', remedy });
     const refusal = { status: 409, title: 'Conflict' };
-    const told = { remedy: 'Do this.', detail: 'x', refusal };
-    expect(failureOf(new MessageFailure(kind, safe`x`, told))).toEqual({
+    const answer = { remedy: 'Do this.', detail: 'x', refusal };
+    expect(failureOf(new MessageFailure(kind, safe`x`, answer))).toEqual({
       kind,
       message: 'x',
       remedy: 'Do this.',

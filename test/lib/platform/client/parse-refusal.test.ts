@@ -243,8 +243,8 @@ describe('an answer that is no success', () => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const type = typeof body === 'string' ? undefined : 'application/json';
     const headers = typeof label === 'object' ? label : { 'content-type': label ?? type ?? '' };
-    const { contentType: _, ...told } = toldBy(status, text, headers);
-    expect(told).toEqual({ status, ...words });
+    const { contentType: _, ...refusalText } = toldBy(status, text, headers);
+    expect(refusalText).toEqual({ status, ...words });
   });
 
   test('that breaks off tells the fields that came', () => {
@@ -261,17 +261,19 @@ describe('an answer that is no success', () => {
 
   test('is bounded in what it brings along', () => {
     const long = 'x '.repeat(20_000);
-    const told = toldBy(400, problem('y'.repeat(500), 400, long, long), {
+    const refusalText = toldBy(400, problem('y'.repeat(500), 400, long, long), {
       'x-request-id': 'r'.repeat(4_000),
     });
-    const lengths = [told.title, told.detail, told.type, told.requestId].map((text) => `${text}`.length);
+    const lengths = [refusalText.title, refusalText.detail, refusalText.type, refusalText.requestId].map(
+      (text) => `${text}`.length,
+    );
     expect(lengths).toEqual([200, 2_000, 100, 200]);
   });
 
   test('names no scope that its own limit has cut', () => {
     const detail = `Insufficient scope ${'x'.repeat(1_950)} Required: grades:gradevalues:write`;
-    const told = toldBy(403, problem('not-authorized', 403, 'N', detail));
-    expect([told.missing, told.required]).toEqual(['scope', undefined]);
+    const refusalText = toldBy(403, problem('not-authorized', 403, 'N', detail));
+    expect([refusalText.missing, refusalText.required]).toEqual(['scope', undefined]);
   });
 });
 
@@ -282,11 +284,11 @@ test.each([
   const { title } = JSON.parse(whole) as { title: string };
   const cutAt = (bytes: number) => toldBy(403, whole.slice(0, bytes), {}, { cutOff: true });
   for (let bytes = 0; bytes < whole.length; bytes += 1) {
-    const told = cutAt(bytes);
-    expect([undefined, 'not-authorized', 'forbidden']).toContain(told.type);
-    expect([undefined, 'Unreadable JSON', '{', title]).toContain(told.title);
-    expect([undefined, missing]).toContain(told.missing);
-    expect([undefined, 'grades:gradevalues:write', 'EditGrades']).toContain(told.required);
+    const refusalText = cutAt(bytes);
+    expect([undefined, 'not-authorized', 'forbidden']).toContain(refusalText.type);
+    expect([undefined, 'Unreadable JSON', '{', title]).toContain(refusalText.title);
+    expect([undefined, missing]).toContain(refusalText.missing);
+    expect([undefined, 'grades:gradevalues:write', 'EditGrades']).toContain(refusalText.required);
   }
   expect(cutAt(whole.length - 1)).toMatchObject({ title, missing, required: expect.any(String) });
 });
@@ -447,8 +449,8 @@ describe('an answer that repeats the request', () => {
       ];
       const answers = texts.map((text) => ({ status: 400, text }));
       for (const answer of [...answers, { status: 302, text: '' }]) {
-        const told = JSON.stringify(parseRefusal({ ...answer, headers: echoed }, values));
-        const read = [told, unescaped(told), ...decoded(told)].join(' ').toLowerCase();
+        const refusalText = JSON.stringify(parseRefusal({ ...answer, headers: echoed }, values));
+        const read = [refusalText, unescaped(refusalText), ...decoded(refusalText)].join(' ').toLowerCase();
         expect(pieces(secret.toLowerCase()).filter((piece) => read.includes(piece))).toEqual([]);
       }
     }
@@ -487,8 +489,8 @@ describe('how an answer is read', () => {
     ['a.b/c', 'an unknown content type'],
     [`text/${'b'.repeat(31)}`, 'text'],
     ['', undefined],
-  ])('names of the content type %j only what is known: %j', (contentType, told) => {
-    expect(typeIn(contentType)).toBe(told);
+  ])('names of the content type %j only what is known: %j', (contentType, refusalText) => {
+    expect(typeIn(contentType)).toBe(refusalText);
   });
 
   test.each([
@@ -537,8 +539,8 @@ describe('what a refusal says is missing', () => {
     ['No.\ninsufficient scope. Required: a:b', 'scope'],
     ['No.\nsecurityVariableName: Edit', undefined],
   ])('only by the whole name, where the text is cut off: %s', (text, missing) => {
-    const { missing: told, required } = toldBy(403, text, {}, { cutOff: true });
-    expect([told, required]).toEqual([missing, undefined]);
+    const { missing: refusalText, required } = toldBy(403, text, {}, { cutOff: true });
+    expect([refusalText, required]).toEqual([missing, undefined]);
   });
 });
 
@@ -731,8 +733,8 @@ describe('what a refusal means', () => {
     const error = new PlatformError({ ...facts, cause });
     expect(error).toMatchObject({ ...facts, cause, name: 'PlatformError' });
     expect(error).toMatchObject({ refused: undefined, acceptedUnverified: false, unexpected: false });
-    const told = { acceptedUnverified: true, unexpected: true };
-    expect(new PlatformError({ ...facts, ...told })).toMatchObject(told);
+    const refusalText = { acceptedUnverified: true, unexpected: true };
+    expect(new PlatformError({ ...facts, ...refusalText })).toMatchObject(refusalText);
   });
 
   test.each<[RefusedCall, boolean]>([

@@ -33,7 +33,7 @@ const live = ({ containers, minutes, callsPerMinute, latency = 1, ...options }: 
   const platform = createPlatform({ ...usual, ...options }, { clock, random });
   const each = containers.map(({ priority, callsPerSecond, fromMs = 0 }) => {
     const pacer = new RatePolicy({ random, callsPerMinute });
-    const told = { priority, granted: [] as number[], waits: [] as number[] };
+    const record = { priority, granted: [] as number[], waits: [] as number[] };
     const asked: number[] = [];
     let underWay = 0;
     let isWaiting = false;
@@ -50,7 +50,7 @@ const live = ({ containers, minutes, callsPerMinute, latency = 1, ...options }: 
         return;
       }
       const askedMs = asked.shift() ?? nowMs;
-      told.waits.push(nowMs - askedMs);
+      record.waits.push(nowMs - askedMs);
       underWay += 1;
       const halfMs = (latency * latencyMs(random)) / 2;
       clock.after(halfMs, () => {
@@ -58,7 +58,7 @@ const live = ({ containers, minutes, callsPerMinute, latency = 1, ...options }: 
         clock.after(halfMs, () => {
           underWay -= 1;
           const minute = Math.floor(clock.nowMs() / minuteMs);
-          if (answer.status === 200) told.granted[minute] = (told.granted[minute] ?? 0) + 1;
+          if (answer.status === 200) record.granted[minute] = (record.granted[minute] ?? 0) + 1;
           else asked.push(askedMs);
           pacer.recordAnswer({ sentMs: nowMs, ...answer }, clock.nowMs());
           go();
@@ -72,15 +72,15 @@ const live = ({ containers, minutes, callsPerMinute, latency = 1, ...options }: 
       clock.after((-Math.log(1 - random()) * 1_000) / (callsPerSecond ?? 1), ask);
     };
     clock.after(fromMs + random() * 2_000, callsPerSecond === undefined ? go : ask);
-    return told;
+    return record;
   });
   clock.run(minutes * minuteMs);
   // The first minutes are those in which they find each other.
   const windows = platform.windows.slice(2, minutes);
-  const callsOf = (told: (typeof each)[number]): number =>
-    sum(told.granted.slice(2).map((calls) => calls ?? 0));
+  const callsOf = (record: (typeof each)[number]): number =>
+    sum(record.granted.slice(2).map((calls) => calls ?? 0));
   const calls = (priority: Priority): number[] =>
-    each.filter((told) => told.priority === priority).map(callsOf);
+    each.filter((record) => record.priority === priority).map(callsOf);
   return {
     use:
       sum(windows.map(({ ours, strangers }) => ours + strangers)) / sum(windows.map(({ budget }) => budget)),

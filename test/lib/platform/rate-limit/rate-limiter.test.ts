@@ -45,11 +45,11 @@ const containerAt = (options: RateLimiterOptions = {}) => {
   };
   /** Asks, and tells what is settled by now. */
   const ask = (priority: Priority = 'normal', untilMs = Number.POSITIVE_INFINITY): { asked?: SlotResult } => {
-    const told: { asked?: SlotResult } = {};
+    const result: { asked?: SlotResult } = {};
     pace.requestSlot(priority, untilMs, (asked) => {
-      told.asked = asked;
+      result.asked = asked;
     });
-    return told;
+    return result;
   };
   const answer = (more: Partial<AnswerFacts> = {}): void =>
     pace.recordAnswer({ sentMs: now, status: 200, ...more });
@@ -300,10 +300,10 @@ describe('a turn', () => {
     ask();
     answer();
     answer({ status: 429, retryAfterSeconds: 50 });
-    const told = ask('normal', nowMs() + 70_000);
-    expect(told.asked).toBeUndefined();
+    const result = ask('normal', nowMs() + 70_000);
+    expect(result.asked).toBeUndefined();
     pass(60_000);
-    expect(told.asked?.slot).toBeDefined();
+    expect(result.asked?.slot).toBeDefined();
   });
   test('is for further calls, too, which do not wait: whoever comes next pays', () => {
     const { ask, answer, pass, goIn } = containerAt();
@@ -343,12 +343,12 @@ describe('a turn', () => {
     ask();
     answer();
     answer({ status: 429, retryAfterSeconds: 30 });
-    const told: SlotResult[] = [];
-    const leave = pace.requestSlot('normal', Number.POSITIVE_INFINITY, (asked) => void told.push(asked));
+    const result: SlotResult[] = [];
+    const leave = pace.requestSlot('normal', Number.POSITIVE_INFINITY, (asked) => void result.push(asked));
     const behind = ask();
     leave();
     leave();
-    expect(told).toEqual([{ slot: undefined, seconds: expect.any(Number) }]);
+    expect(result).toEqual([{ slot: undefined, seconds: expect.any(Number) }]);
     pass(40_000);
     expect(behind.asked?.slot).toBeDefined();
   });
@@ -357,10 +357,10 @@ describe('a turn', () => {
     ask();
     answer();
     answer({ status: 429, retryAfterSeconds: 30 });
-    const told = ask('normal', nowMs() + 60_000);
+    const result = ask('normal', nowMs() + 60_000);
     freeze(600_000);
     pass(0);
-    expect(told.asked).toEqual({ slot: undefined, seconds: expect.any(Number) });
+    expect(result.asked).toEqual({ slot: undefined, seconds: expect.any(Number) });
   });
   test('that was given before a refusal is over, too', () => {
     const { ask, answer } = containerAt();
@@ -395,15 +395,15 @@ describe('a turn', () => {
 
 describe('headers', () => {
   test('are read where they are numbers that can be true', () => {
-    const told = { 'x-rate-limit-remaining': '49990', 'x-rate-limit-reset': '42', 'x-request-cost': '10' };
-    expect(budgetIn(told)).toEqual({ remaining: 49_990, resetSeconds: 42, cost: 10 });
+    const result = { 'x-rate-limit-remaining': '49990', 'x-rate-limit-reset': '42', 'x-request-cost': '10' };
+    expect(budgetIn(result)).toEqual({ remaining: 49_990, resetSeconds: 42, cost: 10 });
   });
   test.each(['', ' ', '-1', 'NaN', '1e3', 'soon', '0x10', ['1', '2'], undefined])(
     'tell nothing as %j',
     (value) => {
       const names = ['x-rate-limit-remaining', 'x-rate-limit-reset', 'x-request-cost'];
-      const told = budgetIn(Object.fromEntries(names.map((name) => [name, value])));
-      expect(Object.values(told)).toEqual([undefined, undefined, undefined]);
+      const result = budgetIn(Object.fromEntries(names.map((name) => [name, value])));
+      expect(Object.values(result)).toEqual([undefined, undefined, undefined]);
     },
   );
   test.each([

@@ -43,8 +43,15 @@ const pacerWith = ({ chance = 0, ...options }: Options = {}) => {
   };
   const rates = (nowMs: number): number[] => classes.map((each) => rate(nowMs, each));
   const budget = () => {
-    const told = pacer.budget();
-    return told && { budget: told.budget, remaining: told.remaining, endsMs: told.endsMs, cost: told.cost };
+    const budget = pacer.budget();
+    return (
+      budget && {
+        budget: budget.budget,
+        remaining: budget.remaining,
+        endsMs: budget.endsMs,
+        cost: budget.cost,
+      }
+    );
   };
   const charge = pacer.charge.bind(pacer);
   const giveBack = pacer.giveBack.bind(pacer);
@@ -92,9 +99,9 @@ describe('the first rate of a container', () => {
       options: { ...cap, containers: 100 },
       calls: 2.5,
     },
-  ])('is $what', ({ told = [[0, 50_000, 49.8]], atMs = 0, options, calls }) => {
+  ])('is $what', ({ told: budget = [[0, 50_000, 49.8]], atMs = 0, options, calls }) => {
     const { tell, rates } = pacerWith(options);
-    for (const each of told) tell(...each);
+    for (const each of budget) tell(...each);
     expect(rates(atMs)).toEqual([calls, calls, calls]);
   });
   test('is the same for a class that asked before the budget was told', () => {

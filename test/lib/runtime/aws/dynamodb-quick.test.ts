@@ -115,9 +115,9 @@ describe('the difference of the clocks', () => {
   const at = (ms: number) => new Date(Date.now() + ms).toUTCString();
 
   test.each([hour, -hour])('is told by an answer that is dated %i ms from now', async (ms) => {
-    const told = await toldBy(at(ms));
-    expect(told).toBeGreaterThan(hour - 60_000);
-    expect(told).toBeLessThan(hour + 60_000);
+    const answer = await toldBy(at(ms));
+    expect(answer).toBeGreaterThan(hour - 60_000);
+    expect(answer).toBeLessThan(hour + 60_000);
   });
 
   test('is told by a refusal as well', async () => {

@@ -139,9 +139,9 @@ describe('a step', () => {
 
   test('without a wait tells whether its process died on it', async () => {
     const { result } = await run(async (engine, die) => {
-      const told = await engine.step('one', { work: die }).catch(isInterrupted);
+      const result = await engine.step('one', { work: die }).catch(isInterrupted);
       const other = await engine.step('two', { work: failing(unavailable, 9).work }).catch(isInterrupted);
-      return [told, other];
+      return [result, other];
     });
     expect(result).toEqual({ ok: true, payload: [true, false] });
   });

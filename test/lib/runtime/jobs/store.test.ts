@@ -60,13 +60,13 @@ describe('an upload', () => {
     ],
   ])('%s is stored as one object', async (title, sizes, expected) => {
     const key = `uploads/${title}`;
-    let told: { bytes: number } | undefined;
+    let storedSize: { bytes: number } | undefined;
     const work = store.upload(key, 'application/x-ndjson', pieces(sizes)).then((answer) => {
-      told = answer;
+      storedSize = answer;
     });
     expect(await asked(work)).toEqual(expected);
     const { bytes, ContentType } = await stored(key);
-    expect(told).toEqual({ bytes: bytes.length });
+    expect(storedSize).toEqual({ bytes: bytes.length });
     expect(ContentType).toBe('application/x-ndjson');
     expect(bytes.equals(whole(sizes))).toBe(true);
   });

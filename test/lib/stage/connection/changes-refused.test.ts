@@ -233,9 +233,9 @@ test('what AWS refuses a function is told in status, with the action, the resour
   const eventId = await send('grade-push', { grade: null });
   await met(eventId, 'waiting');
   // While it is tried again, it is listed as a letter already.
-  const told =
+  const refusedText =
     /AWS refuses sqs:SendMessage on the queue sis-relay-local-dead-letters \(AccessDenied\): an administrator .* 1 message of grade-push waits for it \(aws-refused\), .*→ Have an administrator/;
-  await until(async () => told.test(await printed()));
+  await until(async () => refusedText.test(await printed()));
   await office.controls().clearAwsFaults();
   await met(eventId, 'parked');
 });

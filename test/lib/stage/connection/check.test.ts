@@ -217,8 +217,8 @@ describe('the authorization', () => {
     await office.controls().secret('sis-relay/local/service', oauth(more));
     const report = await check(lifeDays === undefined ? {} : { REFRESH_TOKEN_DAYS: `${lifeDays}` });
     expect(report.authorizationDays).toBe(expected);
-    const told = report.problems.some(({ what }) => what.startsWith('The authorization ends'));
-    expect(told).toBe(expected !== undefined);
+    const reported = report.problems.some(({ what }) => what.startsWith('The authorization ends'));
+    expect(reported).toBe(expected !== undefined);
   });
 });
 
@@ -235,12 +235,12 @@ test('its metrics are one line for CloudWatch; what is not known is not in it', 
     ClockSkew: [expect.any(Number)],
   });
   expect(line).not.toHaveProperty('AuthorizationDays');
-  const told = { Namespace: 'sis-relay/test', Dimensions: [['function']] };
+  const reported = { Namespace: 'sis-relay/test', Dimensions: [['function']] };
   expect(line._aws.CloudWatchMetrics).toContainEqual({
-    ...told,
+    ...reported,
     Metrics: [{ Name: 'ClockSkew', Unit: 'Seconds' }],
   });
-  for (const directive of line._aws.CloudWatchMetrics) expect(directive).toMatchObject(told);
+  for (const directive of line._aws.CloudWatchMetrics) expect(directive).toMatchObject(reported);
   const [unreachable] = await linesOf({ PLATFORM_URL: 'http://127.0.0.1:9' });
   expect(unreachable).toMatchObject({ PlatformReachable: [0] });
   expect(unreachable).not.toHaveProperty('CredentialAccepted');

@@ -111,12 +111,12 @@ export const playedCloudWatch = ({
       looks += 1;
       for (const alarm of alarms.values()) states.set(alarm.AlarmName, stateOf(alarm));
       const all = [...alarms.values()].filter(({ AlarmName }) => AlarmName.startsWith(AlarmNamePrefix));
-      const told = all.map((alarm) => ({
+      const alarmStates = all.map((alarm) => ({
         AlarmName: alarm.AlarmName,
         StateValue: states.get(alarm.AlarmName),
         ...(alarm.AlarmRule !== undefined && { ActionsSuppressedBy: suppressedBy(alarm) }),
       }));
-      return { MetricAlarms: told, CompositeAlarms: [] };
+      return { MetricAlarms: alarmStates, CompositeAlarms: [] };
     },
   };
   const send = async (command: { constructor: { name: string }; input: unknown }) => {

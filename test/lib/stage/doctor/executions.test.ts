@@ -64,7 +64,7 @@ type Played = { name: string; input?: string; status?: string; result?: string; 
 
 /** Lambda that has run these executions, all of one version, the first first. */
 const lambdaWith = (executions: Played[], plays: Parameters<typeof playedLambda>[1] = {}) => {
-  const told = executions.map(({ name, status = 'SUCCEEDED', input, result, error }, at) => ({
+  const listedExecutions = executions.map(({ name, status = 'SUCCEEDED', input, result, error }, at) => ({
     DurableExecutionArn: `${FunctionArn}:1/durable-execution/${name}/${at}`,
     DurableExecutionName: name,
     FunctionArn,
@@ -79,10 +79,12 @@ const lambdaWith = (executions: Played[], plays: Parameters<typeof playedLambda>
     Invoke: () => ({}),
     ListVersionsByFunction: () => ({ Versions: [{ Version: '1', LastModified: new Date().toISOString() }] }),
     ListDurableExecutionsByFunction: ({ DurableExecutionName: name }) => ({
-      DurableExecutions: told.filter((each) => name === undefined || each.DurableExecutionName === name),
+      DurableExecutions: listedExecutions.filter(
+        (each) => name === undefined || each.DurableExecutionName === name,
+      ),
     }),
     GetDurableExecution: ({ DurableExecutionArn: arn }) =>
-      told.find((each) => each.DurableExecutionArn === arn),
+      listedExecutions.find((each) => each.DurableExecutionArn === arn),
     ...plays,
   });
 };

@@ -143,7 +143,7 @@ const seeded = async (stack: Stack, { orgUnits, grades }: World) => {
 const writeAll = async (stack: Stack, { grades, enrollments }: World, progress: Options['progress']) => {
   const all = grades.length + enrollments.length;
   let done = 0;
-  const told = (): void => {
+  const report = (): void => {
     done += 10;
     if (done % 10_000 < 10) progress(`${done} of ${all} writes`);
   };
@@ -154,8 +154,8 @@ const writeAll = async (stack: Stack, { grades, enrollments }: World, progress: 
     privateComments: '',
   });
   const enrollment = (write: Write): object => ({ ...write, roleId: role.learner });
-  await send({ stack }, { integration: gradePush, data: grades.map(grade), told });
-  await send({ stack }, { integration: enrollmentCreate, data: enrollments.map(enrollment), told });
+  await send({ stack }, { integration: gradePush, data: grades.map(grade), told: report });
+  await send({ stack }, { integration: enrollmentCreate, data: enrollments.map(enrollment), told: report });
 };
 
 /** One path for all of them. */

@@ -168,9 +168,9 @@ describe('a run that is killed while it calls a person', () => {
       tell('DELETE oauth/refreshTokens'),
     );
     expect(signal).toBe('SIGKILL');
-    const told = [...output.matchAll(/a person must authorize again/g), ...(await laterRuns(world))];
-    expect(told.length).toBeGreaterThanOrEqual(1);
-    expect(told.length).toBeLessThanOrEqual(2);
+    const requests = [...output.matchAll(/a person must authorize again/g), ...(await laterRuns(world))];
+    expect(requests.length).toBeGreaterThanOrEqual(1);
+    expect(requests.length).toBeLessThanOrEqual(2);
     const asked = (await world.counts()).total;
     expect(await laterRuns(world)).toEqual([]);
     expect((await world.counts()).total).toBe(asked);

@@ -443,7 +443,7 @@ test('a secret that only a person can correct is counted with every run, until s
   const container = world.container();
   for (let runs = 1; runs <= 3; runs += 1) {
     expect(await container.run()).toMatchObject({ correct: 1 });
-    const told = container.metrics().filter((line) => line.outcome === 'correct');
-    expect(told).toHaveLength(runs);
+    const metrics = container.metrics().filter((line) => line.outcome === 'correct');
+    expect(metrics).toHaveLength(runs);
   }
 });

@@ -81,20 +81,20 @@ describe('of the sample of older ones', () => {
     ]);
   });
   test('what could not be compared is left out of the figure, and told', () => {
-    const [told] = sampleSaid(tallyOf(30_000, { uncompared: 30, unreadable: 14, changed: 5 }));
-    expect(told).toMatch(
+    const [viewText] = sampleSaid(tallyOf(30_000, { uncompared: 30, unreadable: 14, changed: 5 }));
+    expect(viewText).toMatch(
       /^bad: 0 of 29,956 sampled older writes differ: with 95 % confidence, less than 0\.01 % .*Not counted: 14 could/,
     );
-    expect(told).toMatch(
+    expect(viewText).toMatch(
       /30 could not be compared .*\. The figure says nothing about such writes\. Also: 5 changed/,
     );
   });
   test('it was not looked at to its end: no figure', () => {
-    const [told] = sampleSaid(tallyOf(10_000, { selected: 29_956 }), { state: 'partial' }).slice(1);
-    expect(told).toBe(
+    const [viewText] = sampleSaid(tallyOf(10_000, { selected: 29_956 }), { state: 'partial' }).slice(1);
+    expect(viewText).toBe(
       'warn: 0 of 10,000 sampled older writes differ. Of 29,956 writes in the random sample, 19,956 were not checked. A part of the sample says nothing about all 1,000,000 older writes.',
     );
-    expect(told).not.toContain('confidence');
+    expect(viewText).not.toContain('confidence');
   });
   test('chance has chosen none, or none could be compared: nothing is known', () => {
     expect(sampleSaid(tallyOf(0))).toEqual([
@@ -105,8 +105,8 @@ describe('of the sample of older ones', () => {
     ]);
   });
   test('it is all of them: then it is no estimate', () => {
-    const told = said({ entries: 5_040, share: 1, tallies: { recent, sample: tallyOf(5_000) } });
-    expect(told[1]).toBe('good: 5,000 older writes: all were compared; none differs.');
+    const viewText = said({ entries: 5_040, share: 1, tallies: { recent, sample: tallyOf(5_000) } });
+    expect(viewText[1]).toBe('good: 5,000 older writes: all were compared; none differs.');
   });
 });
 
@@ -120,11 +120,11 @@ test('a whole run counts all as one', () => {
 
 test('of those whose turn it was, and of what a snapshot tells', () => {
   const snapshot = tallyOf(200, { missing: 2, extra: 3 });
-  const told = said({
+  const viewText = said({
     tallies: { slice: tallyOf(100), snapshot },
     snapshots: ['20261123T020000Z-0a1b2c3d\u001B[31m'],
   });
-  expect(told.slice(-2)).toEqual([
+  expect(viewText.slice(-2)).toEqual([
     'good: 100 older writes whose turn it was (each has its turn once in 28 nights): all were compared; none differs.',
     'bad: 200 enrollments of the SIS’ snapshot 20261123T020000Z-0a1b2c3d: all were compared; 2 differ: 2 missing. Also: 3 on the platform but not in the SIS.',
   ]);
@@ -177,9 +177,11 @@ test('a group is named by what differs, and nothing in it obeys a terminal', () 
 test('what became of a resend is told by outcome', () => {
   const counts = { sent: 2, newer: 1, 'not-held': 3, 'not-for-us': 1 };
   const plan = { run: '', findings: [], groups: [], withLetter: [] };
-  const told = notesOf(resentNotes({ plan, outcome: 'done', counts, listForSis: 's3://bucket/list.csv' }));
-  expect(told.map(({ tone }) => tone)).toEqual(['good', 'plain', 'plain', 'todo']);
-  expect(told.at(-1)?.text).toContain('s3://bucket/list.csv');
+  const viewText = notesOf(
+    resentNotes({ plan, outcome: 'done', counts, listForSis: 's3://bucket/list.csv' }),
+  );
+  expect(viewText.map(({ tone }) => tone)).toEqual(['good', 'plain', 'plain', 'todo']);
+  expect(viewText.at(-1)?.text).toContain('s3://bucket/list.csv');
   expect(resentNotes({ plan, outcome: 'unheard', id: 'x', result: 's3://bucket/r' })[0]).toMatchObject({
     tone: 'warn',
   });
