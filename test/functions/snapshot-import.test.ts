@@ -516,6 +516,20 @@ describe('an empty file', () => {
   });
 });
 
+test('an accepted import is counted apart if a role is unknown: a person must name it, but not correct each other refused row', async () => {
+  const outcomes = () =>
+    job
+      .metrics('SnapshotImports')
+      .filter(([, count]) => count > 0)
+      .map(([name]) => name);
+  const before = outcomes().length;
+  const { enrollments, ...sis } = smallSis();
+  const more = [enrollment('art', 'ben', { role: 'unheard-of' }), enrollment('art', 'nobody')];
+  await importSis({ ...sis, enrollments: [...enrollments, ...more.slice(1)] });
+  await importSis({ ...sis, enrollments: [...enrollments, ...more] });
+  expect(outcomes().slice(before)).toEqual(['accepted', 'unknown-codes']);
+});
+
 describe('a file that is none', () => {
   test('is ignored if it is not complete, and refused where it lies elsewhere', async () => {
     expect(await invoke({ key: 'snapshots/export.zip.part' })).toMatchObject({ outcome: 'ignored' });

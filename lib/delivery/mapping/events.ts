@@ -88,20 +88,21 @@ export const conditionsOf = ({ messages }: Pick<Mapping, 'messages'>): Condition
   );
 
 /**
- * The columns that alone keep the mapping from making the message of a row, if no condition of the mapping names their values. Such a value
- * may be a new code, or a code that is written in another way: it does not say that the row wants nothing.
+ * The columns that alone keep the mapping from making the message of a row, and their value, if no condition of the mapping names it. It may
+ * be a new code, or a code that is written in another way: it does not say that the row wants nothing.
  */
-export const unnamedColumns = (
+export const unnamedValue = (
   given: MappingSource,
   { when }: Pick<MappedMessage, 'when'>,
   { conditions, cells }: { conditions: Conditions; cells: Cells },
-): SafeText | undefined => {
+): { columns: SafeText; value: string } | undefined => {
   const input = { given, cells };
   const unmet = when.filter((condition) => isMet(condition, input) !== true);
   const isNamed = ({ is, origin }: Condition): boolean =>
     is === undefined || (conditions.get(origin.name) ?? []).some((each) => isListed(each, input));
   if (unmet.length === 0 || unmet.some(isNamed)) return undefined;
-  return ownText([...new Set(unmet.map(({ origin }) => labelOf(origin)))].join(', '));
+  const values = new Map(unmet.map(({ origin }) => [labelOf(origin), textOf(valueIn(origin, input))]));
+  return { columns: ownText([...values.keys()].join(', ')), value: [...values.values()].join(', ') };
 };
 
 const isListed = ({ origin, is, not, isClosed }: Condition, input: MappingInput): boolean => {

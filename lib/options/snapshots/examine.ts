@@ -26,7 +26,7 @@ import { mappingFor } from './package/mapping-file.ts';
 import { openExport } from './package/oneroster-export.ts';
 import { settingsIn, settingsKey, snapshotSettings } from './package/settings-file.ts';
 import { createProgress, type OnProgress, type Progress } from './progress.ts';
-import { writeReport } from './report.ts';
+import { refusalsIn, writeReport } from './report.ts';
 import type { SnapshotServices } from './snapshot-services.ts';
 import { loadState } from './state/accepted.ts';
 import { lastAccepted, lastSentMs, othersNow } from './state/accepted-snapshot.ts';
@@ -288,6 +288,7 @@ const compareWith = async (
   if (outcome.isDelta) await reportMissing(file, comparison);
   const accepted = acceptedOf(outcome, comparison, last);
   await writeReport(db, at('report.csv'));
+  const refusals = await refusalsIn(db);
   const parts = await changes.end();
   if (comparison.passedNames) await store.writeJson(reassignedKeyOf(feed), comparison.passedNames);
   // The record last: a reader of the record finds the other objects.
@@ -304,6 +305,7 @@ const compareWith = async (
     ...(ending && { ending }),
     ...(lostColumns && { lostColumns }),
     ...(Object.keys(comparison.rows).length > 0 && { rows: comparison.rows }),
+    ...(refusals.length > 0 && { refusals }),
     ...(unknownRoles.size > 0 && { unknownRoles: [...unknownRoles] }),
     ...(reasons.length > 0 && { why: reasons.join('; ') }),
   } satisfies SnapshotRecord);

@@ -8,7 +8,7 @@ import { type ExaminationResult, examine, idOf, newRecord, planOf } from './exam
 import { feedOf, fileNameOf, isSnapshot } from './feed.ts';
 import { mayImportNow, unacceptedOf } from './import-order.ts';
 import { type ImportRequest, requestIn } from './import-request.ts';
-import { mostlyRefused, rowsTold } from './package/rows.ts';
+import { hasUnknownCodes, refusalsOf, rowsTold } from './package/rows.ts';
 import { feedPatternsIn, settingsKey } from './package/settings-file.ts';
 import { sendStretch, stretchesOf } from './send.ts';
 import type { SnapshotServices } from './snapshot-services.ts';
@@ -326,10 +326,11 @@ const sendAll = async (
     await acceptSnapshot(store, feed, accepted);
     const { counts, sent, ...facts } = await readRecord(store, id);
     // Before the record says so: whoever reads "accepted" finds nothing else of this file.
-    const why = mostlyRefused(facts);
-    await settleUnaccepted(store, { id, feed, isWhole: accepted.isWhole === true, why });
+    const refused = refusalsOf(facts);
+    await settleUnaccepted(store, { id, feed, isWhole: accepted.isWhole === true, refused });
     await change(store, id, { state: 'accepted', endedAt: new Date().toISOString(), why: undefined });
-    countOutcome(why === undefined ? 'accepted' : 'mostly-refused', observe);
+    const isGood = refused?.is !== 'refused';
+    countOutcome(!isGood ? 'mostly-refused' : hasUnknownCodes(facts) ? 'unknown-codes' : 'accepted', observe);
     for (const [change, count = 0] of Object.entries(counts))
       observe.count('SnapshotRows', { change }, count);
     observe.info(safe`the snapshot ${ownText(id)} is accepted`, { count: sent });
@@ -356,7 +357,7 @@ const change = async (
 };
 
 const outcomes = [
-  ...(['accepted', 'mostly-refused', 'waiting-for-approval', 'rejected'] as const),
+  ...(['accepted', 'unknown-codes', 'mostly-refused', 'waiting-for-approval', 'rejected'] as const),
   ...(['undecided', 'superseded', 'failed'] as const),
 ];
 

@@ -1,4 +1,5 @@
 import { quotedText, type SqlEngine } from '../../runtime/files/tables/engine.ts';
+import type { Refusal } from './state/record.ts';
 
 /** If every row of a file is wrong, the first ones are enough. */
 const maxReported = 100_000;
@@ -25,4 +26,16 @@ export const writeReport = (db: SqlEngine, path: string): Promise<void> => {
         SELECT true, NULL, NULL, NULL, 'and ' || (count(*) - ${maxReported}) || ' more' FROM problems HAVING count(*) > ${maxReported}) p
       ORDER BY p.is_last, ${order}
     ) TO ${quotedText(path)} (FORMAT csv, HEADER, FORCE_QUOTE *)`);
+};
+
+const maxRefusals = 10;
+
+/** The most frequent reasons in the table `problems` for which rows were refused. */
+export const refusalsIn = async (db: SqlEngine): Promise<Refusal[]> => {
+  const found = await db.all<[string, string, string, number, string]>(
+    `SELECT file, coalesce(column_name, ''), problem, CAST(sum(rows_of_problem(problem)) AS BIGINT) AS row_count,
+       coalesce(CAST(min(line) AS VARCHAR), '')
+     FROM problems WHERE is_of_refused_row(problem) GROUP BY ALL ORDER BY row_count DESC, 1, 2, 3 LIMIT ${maxRefusals}`,
+  );
+  return found.map(([file, column, problem, rows, line]) => ({ file, column, problem, rows, line }));
 };

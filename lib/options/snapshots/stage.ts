@@ -78,12 +78,13 @@ export const stage: FunctionParts = {
     },
     SnapshotFails: {
       severity: 'today',
-      text: 'A file under `snapshots/` could not be imported, or not sent completely, or most of its rows were refused. The next import of its feed first sends the rest.',
+      text: 'A file under `snapshots/` could not be imported, or not sent completely; or most of its rows were refused, or some for a code that the mapping or the settings do not name. The next import of its feed first sends the rest.',
       command: 'snapshots list',
       see: 'lib/options/snapshots/README.md#what-operators-do',
       ...counted([
         metric('SnapshotImports', { outcome: 'failed' }),
         metric('SnapshotImports', { outcome: 'mostly-refused' }),
+        metric('SnapshotImports', { outcome: 'unknown-codes' }),
       ]),
     },
     SnapshotWaits: {

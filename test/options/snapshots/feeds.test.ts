@@ -252,7 +252,9 @@ describe('a table of changes', () => {
     expect(bodies).toEqual([]);
     expect(platform.all()).toEqual(before);
     expect(report).toEqual([
-      expect.stringMatching(/^"c.csv","","ACTION","has a value that .* \(3 rows, the first in line 2\)/),
+      expect.stringMatching(/^"c.csv","","ACTION",""""" is named by no ""when"" .* \(1 row, in line 4\)/),
+      expect.stringMatching(/^"c.csv","","ACTION","""WL"" is named by no ""when"" .* \(1 row, in line 3\)/),
+      expect.stringMatching(/^"c.csv","","ACTION","""add"" is named by no ""when"" .* \(1 row, in line 2\)/),
     ]);
     expect(rows).toEqual({ 'c.csv': { used: 0, unknownValue: 3 } });
     expect(byKind?.['enrollment-create']).toMatchObject({ refused: 3 });
@@ -301,7 +303,10 @@ describe('a table that has all rows each time', () => {
       const { report, ...counted } = await put('t.csv', table('Add,BIO,ada', ',BIO,ben', 'ADD,BIO,cleo'));
       expect(platform.all().filter((each) => / 110$/.test(each))).toEqual(enrolled);
       expect(report).toEqual([
-        expect.stringMatching(/^"t.csv","","ACTION","has a value that .* \(2 rows, the first in line 2\)/),
+        expect.stringMatching(/^"t.csv","","ACTION",""""" is named by no ""when"" .* \(1 row, in line 3\)/),
+        expect.stringMatching(
+          /^"t.csv","","ACTION","""Add"" is named by no ""when"" .* \(1 row, in line 2\)/,
+        ),
       ]);
       expect(counted.rows).toEqual({ 't.csv': { used: 1, unknownValue: 2 } });
       expect(counted.byKind?.['enrollment-create']).toMatchObject({ removed: 0, unchanged: 3, refused: 2 });
@@ -321,6 +326,21 @@ describe('a table that has all rows each time', () => {
     const counted = await put('t.csv', table('DROP,BIO,ada', 'add,BIO,ben', 'ADD,BIO,cleo'));
     expect(platform.all()).toEqual(['2601 103 110']);
     expect(counted.rows).toEqual({ 't.csv': { used: 1, withoutMessage: 2 } });
+  });
+
+  test('names the codes that its mapping does not, with the number of their rows, but no values that are many', async () => {
+    const { put } = newFiles(by(['ADD']));
+    const added = (count: number, codeOf: (at: number) => string) =>
+      table(...rows, ...Array.from({ length: count }, (_, at) => `${codeOf(at)},BIO,n${at}`));
+    const problems = async (content: string) =>
+      (await put('t.csv', content)).refusals?.map(({ problem, rows }) => `${rows}: ${problem}`);
+    expect(await problems(added(9, (at) => (at < 6 ? 'Registered' : 'RW')))).toEqual([
+      '6: "Registered" is named by no "when" of the mapping (6 rows, the first in line 5). Add it to "is" or "not" there: what was accepted of these rows stays',
+      '3: "RW" is named by no "when" of the mapping (3 rows, the first in line 11). Add it to "is" or "not" there: what was accepted of these rows stays',
+    ]);
+    expect(await problems(added(31, (at) => `ada${at}`))).toEqual([
+      '31: has a value that no "when" of the mapping names (31 rows, the first in line 5): what was accepted of these rows stays',
+    ]);
   });
 
   test('waits for a person if most rows have a value that it does not name', { tags: ['long'] }, async () => {

@@ -195,7 +195,7 @@ describe('what was put and is not accepted', () => {
     ['a whole export settles all before it', { id: idOf(2, '0000000a'), isWhole: true }, ['3']],
   ])('%s', async (_, accepted, left) => {
     const { store } = await listed(entryOf(1), entryOf(2), entryOf(3));
-    await settleUnaccepted(store, { ...accepted, feed: 'oneroster', why: undefined });
+    await settleUnaccepted(store, { ...accepted, feed: 'oneroster', refused: undefined });
     const names = (await listUnaccepted(store)).map(({ execution }) => execution?.split('/').at(-1));
     expect(names).toEqual(left);
   });
@@ -206,8 +206,24 @@ describe('what was put and is not accepted', () => {
       ...[entryOf(1, { key: one }), entryOf(2, { key: other }), entryOf(3)],
       entryOf(4, { key: 'snapshots/a.csv.gz', is: 'ignored' }),
     );
-    await settleUnaccepted(store, { ...order, feed: 'a.csv', isWhole: true, why: undefined });
+    await settleUnaccepted(store, { ...order, feed: 'a.csv', isWhole: true, refused: undefined });
     expect((await listUnaccepted(store)).map((each) => each.key)).toEqual([other, key]);
+  });
+
+  test('with refused rows is listed until a later file of its feed has none', async () => {
+    const refused = { is: 'partly refused', why: 'of 120 rows of a.csv, 8 were refused' } as const;
+    const key = 'snapshots/a.csv';
+    const { store } = await listed(entryOf(1, { key, is: 'failed' }), entryOf(2, { key }));
+    await settleUnaccepted(store, { id: idOf(2, '00000002'), feed: 'a.csv', isWhole: false, refused });
+    expect(await listUnaccepted(store)).toMatchObject([{ is: 'failed', isFollowed: true }, refused]);
+    expect(await missingBefore(store, { ...order, feed: 'a.csv' })).toEqual([idOf(1, '00000001')]);
+    await settleUnaccepted(store, {
+      id: idOf(3, '00000003'),
+      feed: 'a.csv',
+      isWhole: false,
+      refused: undefined,
+    });
+    expect(await listUnaccepted(store)).toMatchObject([{ is: 'failed' }]);
   });
 
   test('has what version 1.0 knew of it', async () => {
@@ -227,7 +243,7 @@ describe('what was put and is not accepted', () => {
     write('snapshot-records/compared.json', JSON.stringify(compared));
     await carryLost(store);
     expect(await missingBefore(store, order)).toEqual([accepted.lost, compared.lost, compared.id]);
-    await settleUnaccepted(store, { ...order, isWhole: true, why: undefined });
+    await settleUnaccepted(store, { ...order, isWhole: true, refused: undefined });
     expect(await store.keysUnder(unacceptedPrefix)).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ import {
   type Problem,
   problemsByColumn,
   removalsOf,
-  unnamedColumns,
+  unnamedValue,
 } from '../../../delivery/mapping/events.ts';
 import { columnsIn, mappingAs } from '../../../delivery/mapping/mapping.ts';
 import { timeIn } from '../../../delivery/mapping/times.ts';
@@ -283,7 +283,7 @@ const take = (one: OneRow, context: Context, taken: RowBatches): Problem[] => {
   const [made] = events ?? [];
   const isFor = made !== undefined || problems.length > 0;
   const rules = { conditions, cells: mapping.cells };
-  const unnamed = isFor || isDrop(row, mapping) ? undefined : unnamedColumns(row, message, rules);
+  const unnamed = isFor || isDrop(row, mapping) ? undefined : unnamedValue(row, message, rules);
   if (!isFor && unnamed === undefined) return [];
   const cells = keyCellsOf(one);
   const wrong = message.key.filter((_, place) => !isId(cells[place] ?? ''));
@@ -304,7 +304,7 @@ const take = (one: OneRow, context: Context, taken: RowBatches): Problem[] => {
     const whom = (field: 'orgUnitId' | 'userId') => (named ? tokenOf(named, field) : null);
     taken.unmapped_rows.push([message.function, id, whom('orgUnitId'), whom('userId'), String(line)]);
     if (unnamed === undefined) return 'problems' in target ? target.problems : [];
-    taken.unnamed_rows.push([String(line), unnamed]);
+    taken.unnamed_rows.push([String(line), unnamed.columns, unnamed.value]);
     return [];
   }
   const [gone] = removal?.events ?? [];

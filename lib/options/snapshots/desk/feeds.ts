@@ -5,7 +5,7 @@ import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import { feedOf, zipFeed } from '../feed.ts';
 import { isOfPattern, settingsKey, snapshotSettings } from '../package/settings-file.ts';
 import { acceptedFeedsPrefix, acceptedKey, droppedMsOf, feedOfAccepted } from '../state/record.ts';
-import type { UnacceptedFile } from '../state/unaccepted.ts';
+import { isAccepted, type UnacceptedFile } from '../state/unaccepted.ts';
 
 /** A feed, by its last accepted file. */
 export type Feed = {
@@ -106,7 +106,9 @@ export const feedsToEnd = async (
   if (feeds.length === 0) return [];
   const patterns = await oncePatterns(bucket);
   // It comes, although it is not accepted.
-  const coming = new Set(put.flatMap((each) => (each.isEnd || each.is === 'ignored' ? [] : [feedOf(each)])));
+  const coming = new Set(
+    put.flatMap((each) => (each.isEnd || each.is === 'ignored' || isAccepted(each) ? [] : [feedOf(each)])),
+  );
   const newestMs = Math.max(...feeds.map(({ droppedAt }) => Date.parse(droppedAt) || 0));
   return feeds.flatMap((feed) => {
     const pattern = patterns.find((each) => isOfPattern(feed.name, each));

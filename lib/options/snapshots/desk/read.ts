@@ -19,7 +19,7 @@ import {
 } from '../state/record.ts';
 import { readFeeds } from './feeds.ts';
 import { type ListOptions, recordIn, recordsIn } from './open.ts';
-import { listUnacceptedIn, unacceptedFilesOf, type WaitingFile } from './unaccepted.ts';
+import { listUnacceptedIn, type TroubledImport, unacceptedFilesOf, type WaitingFile } from './unaccepted.ts';
 
 export type SnapshotList = {
   /** Newest first. */
@@ -32,6 +32,8 @@ export type SnapshotList = {
   all: number;
   /** Files whose imports have not begun, as another is imported, in the order of their imports. */
   waiting: WaitingFile[];
+  /** Imports that a person must see to, the latest first. */
+  troubled: TroubledImport[];
 };
 
 /** A row that was not used, or that is reported for another reason. */
@@ -62,14 +64,14 @@ const acceptedIn = async ({ textIfAny }: ReviewBucket, feed: string): Promise<st
 /** @throws if the bucket cannot be read. */
 export const listSnapshots = async (target: Target, options: ListOptions): Promise<SnapshotList> => {
   const bucket = await reviewBucketOf(target);
-  const [{ snapshots, all }, feeds, { waiting }] = await Promise.all([
+  const [{ snapshots, all }, feeds, files] = await Promise.all([
     recordsIn(bucket, options),
     readFeeds(bucket, options.signal),
     listUnacceptedIn(bucket, options.signal).then((put) => unacceptedFilesOf(put, target)),
   ]);
   const tables = feeds.flatMap(({ name, id }) => (name === zipFeed ? [] : [[name, id]]));
   const accepted = feeds.find(({ name }) => name === zipFeed)?.id;
-  return { snapshots, accepted, acceptedTables: Object.fromEntries(tables), all, waiting };
+  return { snapshots, accepted, acceptedTables: Object.fromEntries(tables), all, ...files };
 };
 
 /** @param given an id, or its beginning. @throws RefusedError if none or more than one matches. */

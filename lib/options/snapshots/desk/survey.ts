@@ -1,5 +1,4 @@
-import { copyFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { type CrosswalkKind, crosswalkSources } from '../../../crosswalk/kinds.ts';
 import { bucketOf, type CrosswalkTable } from '../../../crosswalk/table.ts';
 import { inFolder } from '../../../runtime/files/folder.ts';
@@ -11,7 +10,7 @@ import type { Mode } from '../compare/comparison.ts';
 import { type OneRosterExport, openExport } from '../package/oneroster-export.ts';
 import { settingsKey } from '../package/settings-file.ts';
 import { createProgress, type OnProgress } from '../progress.ts';
-import type { SnapshotRecord } from '../state/record.ts';
+import type { Refusal, SnapshotRecord } from '../state/record.ts';
 import { checkPackage, compareHere, emptyStore } from './compare-here.ts';
 import {
   type Candidate,
@@ -48,9 +47,6 @@ export type Survey = {
   settings: object;
 };
 
-/** Rows of a file that are refused for the same reason. */
-export type Refusal = { file: string; column: string; problem: string; rows: number; line: string };
-
 type SurveyOptions = {
   integrations: Integrations;
   /** The crosswalk of the deployment, if one is given. */
@@ -77,7 +73,6 @@ export const surveyPackage = async (
     const known = usefulOf(asked?.candidates ?? candidates);
     const proposal = proposalOf({ candidates: known, roles, dateForms });
     const tried = await tryImport(file, {
-      folder,
       proposal,
       integrations,
       onProgress: (share) => onProgress?.(0.5 + share / 2),
@@ -225,7 +220,6 @@ const kindsOf = ({ file }: Candidate): CrosswalkKind[] =>
   file === 'users.csv' ? ['userName', 'orgDefinedId'] : ['orgUnitCode'];
 
 type TrialOptions = {
-  folder: string;
   proposal: Proposal;
   integrations: Integrations;
   onProgress: OnProgress;
@@ -234,9 +228,8 @@ type TrialOptions = {
 /** Compares the package with nothing, by the code of an import, so the survey reports what an import would report. */
 const tryImport = async (
   file: string,
-  { folder, proposal, integrations, onProgress }: TrialOptions,
+  { proposal, integrations, onProgress }: TrialOptions,
 ): Promise<NonNullable<Survey['trial']> | { blocked: string }> => {
-  let refusals: Refusal[] = [];
   const settings = trialSettingsOf(proposal);
   try {
     const { record } = await compareHere({
@@ -245,29 +238,12 @@ const tryImport = async (
       integrations,
       onProgress,
       texts: new Map([[settingsKey, JSON.stringify(settings)]]),
-      takeReport: async (path) => {
-        refusals = await refusalsIn(path, folder);
-      },
+      takeReport: async () => {},
     });
-    const { counts, byKind, of, rows, unknownRoles } = record;
+    const { counts, byKind, of, rows, unknownRoles, refusals = [] } = record;
     return { counts, byKind, of, rows, unknownRoles, refusals };
   } catch (error) {
     if (error instanceof RefusedError) return { blocked: error.message };
     throw error;
   }
-};
-
-const maxRefusals = 10;
-
-/** The most frequent reasons in a report. */
-const refusalsIn = async (path: string, folder: string): Promise<Refusal[]> => {
-  const report = join(folder, 'trial.csv');
-  await copyFile(path, report);
-  using db = await openSqlEngine({ folder, threads: 1 });
-  const statement = `SELECT file, coalesce(col, ''), problem, count(*), coalesce(min(TRY_CAST(line AS BIGINT))::VARCHAR, '')
-      FROM read_csv($1, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"',
-        columns = {'file': 'VARCHAR', 'line': 'VARCHAR', 'col': 'VARCHAR', 'problem': 'VARCHAR'})
-      GROUP BY ALL ORDER BY count(*) DESC, 1, 2, 3 LIMIT ${maxRefusals}`;
-  const found = await db.all<[string, string, string, number, string]>(statement, [report]);
-  return found.map(([file, column, problem, rows, line]) => ({ file, column, problem, rows, line }));
 };

@@ -15,13 +15,13 @@ export type WaitingFile = Pick<
   behind?: string;
 };
 
-/** An import that a person must deal with, until a later file of its feed is accepted with most of its rows used. */
+/** An import that a person must deal with, until a later file of its feed is accepted with most of its rows used, or all of them. */
 export type TroubledImport = Pick<UnacceptedFile, 'key' | 'feed' | 'versionId' | 'putAt' | 'id' | 'isEnd'> & {
   /**
-   * `undecided`: nobody decided in time. `refused`: it is accepted, but most rows of a file were refused. `cut off`: it left no result.
+   * `undecided`: nobody decided in time. `refused`: it is accepted, but most rows of a file were refused; `partly refused`: some were. `cut off`: it left no result.
    * `ignored`: its name ends in neither `.zip` nor `.csv`.
    */
-  is: 'failed' | 'undecided' | 'refused' | 'cut off' | 'ignored';
+  is: 'failed' | 'undecided' | 'refused' | 'partly refused' | 'cut off' | 'ignored';
   why?: string | undefined;
 };
 
@@ -90,7 +90,7 @@ type UnacceptedEntries = { all: readonly UnacceptedFile[]; isRunning(entry: Unac
 
 const isOpen = (is: UnacceptedFile['is']): boolean => is === 'waiting' || is === 'at work' || is === 'held';
 const isTrouble = (is: string): is is TroubledImport['is'] =>
-  ['failed', 'undecided', 'refused', 'cut off', 'ignored'].includes(is);
+  ['failed', 'undecided', 'refused', 'partly refused', 'cut off', 'ignored'].includes(is);
 
 /** Such a file is shown for so long: nothing reports that somebody has dealt with it, unless it comes with another ending. */
 const ignoredMs = 7 * 86_400_000;

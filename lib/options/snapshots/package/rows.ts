@@ -92,21 +92,48 @@ const refusedFates: readonly RowResult[] = [
   'refused',
 ];
 
-/** Which files had more than half of their rows refused, as in `of 20 rows of enrollments.csv, 11 were refused`; undefined: none. */
-export const mostlyRefused = (
-  { rows = {} }: Pick<SnapshotRecord, 'rows'>,
-  atLeast = 1,
-): string | undefined => {
+type RefusedRows = { file: string; refused: number; all: number };
+
+const refusedRowsIn = ({ rows = {} }: Pick<SnapshotRecord, 'rows'>): RefusedRows[] => {
   const sumOf = (counts: RowCounts, fates: readonly RowResult[]): number =>
     fates.reduce((sum, fate) => sum + (counts[fate] ?? 0), 0);
-  const mostlyRefusedFiles = Object.entries(rows).flatMap(([file, counts]) => {
-    const [refused, all] = [sumOf(counts, refusedFates), sumOf(counts, rowFates)];
-    return refused >= atLeast && refused > all / 2
-      ? [`of ${countOf(all, 'row')} of ${file}, ${countOf(refused, 'was', 'were')} refused`]
-      : [];
-  });
-  return mostlyRefusedFiles.length === 0 ? undefined : mostlyRefusedFiles.join('; ');
+  return Object.entries(rows).map(([file, counts]) => ({
+    file,
+    refused: sumOf(counts, refusedFates),
+    all: sumOf(counts, rowFates),
+  }));
 };
+
+/** As in `of 20 rows of enrollments.csv, 11 were refused`; undefined: there is no such file. */
+const refusedText = (files: readonly RefusedRows[]): string | undefined =>
+  files
+    .map(
+      ({ file, refused, all }) =>
+        `of ${countOf(all, 'row')} of ${file}, ${countOf(refused, 'was', 'were')} refused`,
+    )
+    .join('; ') || undefined;
+
+/** Which files had more than half of their rows refused; undefined: none. */
+export const mostlyRefused = (snapshot: Pick<SnapshotRecord, 'rows'>, atLeast = 1): string | undefined =>
+  refusedText(refusedRowsIn(snapshot).filter(({ refused, all }) => refused >= atLeast && refused > all / 2));
+
+export type AcceptedRefusals = { is: 'refused' | 'partly refused'; why: string };
+
+/** Which rows of an accepted snapshot were refused, with the most frequent reason; undefined: none. */
+export const refusalsOf = (
+  snapshot: Pick<SnapshotRecord, 'rows' | 'refusals'>,
+): AcceptedRefusals | undefined => {
+  const most = mostlyRefused(snapshot);
+  const some = most ?? refusedText(refusedRowsIn(snapshot).filter(({ refused }) => refused > 0));
+  if (some === undefined) return undefined;
+  const [reason] = snapshot.refusals ?? [];
+  const often = reason && `; most often: ${[reason.column, reason.problem].filter(Boolean).join(': ')}`;
+  return { is: most === undefined ? 'partly refused' : 'refused', why: `${some}${often ?? ''}` };
+};
+
+/** Whether rows have a code that neither the mapping nor the settings name: such rows are refused until a person names it. */
+export const hasUnknownCodes = ({ rows = {} }: Pick<SnapshotRecord, 'rows'>): boolean =>
+  Object.values(rows).some(({ unknownValue = 0, unknownRole = 0 }) => unknownValue + unknownRole > 0);
 
 const words: Record<RowResult, string> = {
   sent: 'sent',

@@ -122,6 +122,17 @@ export type RowResult = (typeof rowFates)[number];
 const rowCounts = z.partialRecord(z.enum(rowFates), counted);
 export type RowCounts = z.output<typeof rowCounts>;
 
+/** Rows of a file that are refused for the same reason. */
+const refusal = z.object({
+  file: z.string(),
+  column: z.string(),
+  problem: z.string(),
+  rows: counted,
+  /** The first one; empty: unknown. */
+  line: z.string(),
+});
+export type Refusal = z.output<typeof refusal>;
+
 /** What the end of a feed does, by all accepted files. */
 const ending = z.object({
   /** Enrollments that end, as no other file wants them. */
@@ -175,6 +186,8 @@ export const snapshotRecord = z.object({
   /** By kind: `lineItems`, `enrollments`, `results`, or a function's name if a mapping made them. */
   byKind: z.record(z.string(), counts),
   rows: z.record(z.string(), rowCounts).optional(),
+  /** Why rows were refused: the most frequent reasons. */
+  refusals: z.array(refusal).optional(),
   /** Why it waits or failed, in plain English. */
   why: z.string().optional(),
   /** Both in per cent of what was accepted before. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { JobStore } from '../../../runtime/jobs/store.ts';
 import { feedOf, stemOf } from '../feed.ts';
+import type { AcceptedRefusals } from '../package/rows.ts';
 import {
   acceptedKey,
   acceptedSnapshot,
@@ -45,6 +46,8 @@ export const unaccepted = z.object({
     'replaced',
     /** It is accepted, but most rows of a file were refused. */
     'refused',
+    /** It is accepted, but some rows were refused. */
+    'partly refused',
     /** It is neither a zip nor a table. */
     'ignored',
   ]),
@@ -104,12 +107,12 @@ type AcceptedFile = {
   /** All its files are bulk: no change from before is missing any more. */
   isWhole: boolean;
   /** Why a person must look, although it is accepted. */
-  why: string | undefined;
+  refused: AcceptedRefusals | undefined;
 };
 
 /** Settles what an accepted snapshot makes good: itself, what has the same content, and what it replaces. */
 export const settleUnaccepted = async (store: Store, accepted: AcceptedFile): Promise<void> => {
-  const { id, feed, isWhole, why } = accepted;
+  const { id, feed, isWhole, refused } = accepted;
   const all = await listUnaccepted(store);
   const its = all.filter((entry) => entry.is !== 'ignored' && feedOf(entry) === feed);
   const own = its.find((entry) => entry.id === id);
@@ -117,17 +120,21 @@ export const settleUnaccepted = async (store: Store, accepted: AcceptedFile): Pr
   for (const entry of its) {
     const { execution = entry.id ?? '' } = entry;
     const isBefore = isPutBefore(entry, order);
-    const isReplaced = isBefore && (isWhole || entry.is === 'refused');
-    if (entry.id === id && why !== undefined)
-      await writeUnaccepted(store, execution, { ...entry, is: 'refused', why });
+    const isReplaced = isBefore && (isWhole || isAccepted(entry));
+    if (entry.id === id && refused !== undefined)
+      await writeUnaccepted(store, execution, { ...entry, ...refused });
     else if (isReplaced || isOfContent(entry, id)) await forgetUnaccepted(store, execution);
-    else if (isBefore && why === undefined)
+    else if (isBefore && refused?.is !== 'refused')
       await writeUnaccepted(store, execution, { ...entry, isFollowed: true });
   }
   // The same came with another ending.
   for (const { is, key, execution = '' } of all)
     if (is === 'ignored' && stemOf(key) === stemOf(feed)) await forgetUnaccepted(store, execution);
 };
+
+/** It is listed only for its refused rows. */
+export const isAccepted = ({ is }: Pick<UnacceptedFile, 'is'>): boolean =>
+  is === 'refused' || is === 'partly refused';
 
 /** The same file may be put again. */
 const isOfContent = (entry: UnacceptedFile, id: string): boolean =>
@@ -150,7 +157,7 @@ export const missingBefore = async (
     // What is still to be imported comes before what a person only tries.
     const isLost =
       !entry.isEnd &&
-      entry.is !== 'refused' &&
+      !isAccepted(entry) &&
       entry.is !== 'ignored' &&
       !(isTrial && ['waiting', 'at work', 'held'].includes(entry.is));
     return isLost && isPutBefore(entry, order) && feedOf(entry) === feed && !isOfContent(entry, id);

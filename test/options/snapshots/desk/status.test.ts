@@ -47,6 +47,13 @@ test('an import that failed is said first, whatever else there is to do, with wh
   const troubled: OpenSnapshots['troubled'] = [
     { key, putAt, versionId: 'v1', id: 'an-id', is: 'failed', why: 'The file is not a zip' },
     { key: 'snapshots/a.csv', putAt, is: 'cut off' },
+    {
+      key: 'snapshots/b.csv',
+      putAt,
+      id: 'b-id',
+      is: 'partly refused',
+      why: 'of 120 rows of b.csv, 8 were refused; most often: STATUS: "Registered" is named by no "when"',
+    },
   ];
   const waiting = [1, 2, 3, 4].map((at) => ({ key, putAt, sizeBytes: at, behind: 'an-id' }));
   expect(firstOf({ troubled, waiting })).toEqual([
@@ -56,6 +63,9 @@ test('an import that failed is said first, whatever else there is to do, with wh
     '✗ The import of snapshots/a.csv, put 5 min ago, ended without a result: its execution was stopped, or its time ended',
     '→ Put the file into the bucket again, or a newer export',
     'sis-relay snapshots list',
+    'The import of snapshots/b.csv, put 5 min ago, is accepted without some of its rows: of 120 rows of b.csv, 8 were refused; most often: STATUS: "Registered" is named by no "when"',
+    '→ Correct these rows in the student system, or name their codes in the mapping or the settings, and put the file again. This is shown until a file of its feed has no refused row',
+    'sis-relay snapshots show b-id',
     ...['1 byte', '2 bytes', '3 bytes'].map((size) => `${key}, ${size}, put 5 min ago, waits behind an-id`),
     'And 1 more file waits.',
     'sis-relay snapshots list',

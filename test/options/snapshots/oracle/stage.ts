@@ -23,6 +23,7 @@ export type Imported = {
   /** What became of its rows. */
   rows?: SnapshotRecord['rows'];
   byKind?: SnapshotRecord['byKind'];
+  refusals?: SnapshotRecord['refusals'];
   /** What was said of an import that ended without a comparison. */
   message?: string;
 };
@@ -55,8 +56,8 @@ export const newStage = (settings: object = {}) => {
       return { reasons: [], report, bodies: [], isSent: false, message: examined.message };
     const { reasons } = examined;
     const isSent = isApproved || reasons.length === 0;
-    const { rows, byKind } = record();
-    return { reasons, report, bodies: isSent ? bodies : [], isSent, rows, byKind };
+    const { rows, byKind, refusals } = record();
+    return { reasons, report, bodies: isSent ? bodies : [], isSent, rows, byKind, refusals };
   };
 
   const put = async (name: string, content: Put['content'], more: Omit<Put, 'content'> = {}) => {

@@ -20,7 +20,7 @@ CREATE TABLE accepted_rows AS
 CREATE TABLE named_rows (state_kind VARCHAR, key_cells VARCHAR, line VARCHAR, said_at_ms VARCHAR);
 CREATE TABLE unmapped_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, line VARCHAR);
 -- unnamed_rows: those of them that have a value which no condition of the mapping names.
-CREATE TABLE unnamed_rows (line VARCHAR, column_name VARCHAR);
+CREATE TABLE unnamed_rows (line VARCHAR, column_name VARCHAR, cell_value VARCHAR);
 CREATE TABLE optional (state_kind VARCHAR, field VARCHAR, column_name VARCHAR);
 CREATE TABLE kept_data (key VARCHAR, data VARCHAR);
 CREATE TABLE same (key VARCHAR);
@@ -242,11 +242,16 @@ SELECT (SELECT count(*) FROM told ANTI JOIN withheld USING (line)), (SELECT coun
   (SELECT count(*) FROM unnamed);
 
 -- name: report_unnamed
--- In: unnamed_rows; $1: the name of the file. Out: problems: one line for all, as one line of the mapping solves it.
+-- In: unnamed_rows; $1: the name of the file. Out: problems: one line for each value, as one word in the mapping solves it. Values that are
+-- many or long are no codes, and may be about people: they are not named.
 INSERT INTO problems
-  SELECT $1, NULL, column_name, 'has a value that no "when" of the mapping names' || count_text(count(DISTINCT line), min(CAST(line AS BIGINT)))
-    || ': what was accepted of these rows stays'
-  FROM unnamed_rows GROUP BY column_name;
+  SELECT $1, NULL, column_name, coalesce('"' || code || '" is named by no "when" of the mapping', 'has a value that no "when" of the mapping names')
+    || count_text(count(DISTINCT line), min(CAST(line AS BIGINT)))
+    || CASE WHEN code IS NULL THEN '' ELSE '. Add it to "is" or "not" there' END || ': what was accepted of these rows stays'
+  FROM (
+    SELECT *, CASE WHEN count(DISTINCT cell_value) OVER (PARTITION BY column_name) <= 30 AND length(cell_value) <= 40 THEN cell_value END AS code
+    FROM unnamed_rows)
+  GROUP BY column_name, code;
 
 -- name: report_emptied
 -- In: last_values; $1: the name of the file. Out: problems.

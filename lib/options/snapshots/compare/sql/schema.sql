@@ -105,6 +105,10 @@ CREATE MACRO row_without_id(cells) AS '#' || left(sha256(cells), 20);
 -- In a report, one line for all rows of which the same is to be said.
 CREATE MACRO count_text(rows, first_line) AS
   ' (' || rows || CASE WHEN rows = 1 THEN ' row, in line ' ELSE ' rows, the first in line ' END || first_line || ')';
+CREATE MACRO rows_of_problem(problem) AS coalesce(TRY_CAST(regexp_extract(problem, ' \(?([0-9]+) rows?(,| was| were) ', 1) AS BIGINT), 1);
+-- Others in a report are about rows that are used, or about no row.
+CREATE MACRO is_of_refused_row(problem) AS NOT regexp_matches(problem,
+  '^is empty without quotation marks|^is later than when the file was put|^the changes of .* are missing\.');
 -- What a row wants, but what was accepted stays.
 CREATE MACRO is_withheld(withheld_value, accepted_value) AS withheld_value <> accepted_value;
 -- As md5_number_lower, in a quarter of its time.

@@ -165,6 +165,10 @@ export const waitingFileText = (waiting: WaitingFile): string => {
 };
 
 const troubles: Record<TroubledImport['is'], [what: string, todo: string]> = {
+  'partly refused': [
+    'is accepted without some of its rows',
+    'Correct these rows in the student system, or name their codes in the mapping or the settings, and put the file again. This is shown until a file of its feed has no refused row',
+  ],
   failed: ['failed', 'Correct what it names, and put the file into the bucket again, or a newer export'],
   undecided: [
     'was neither approved nor rejected in time',
@@ -189,7 +193,7 @@ export const troubledImportView = (troubled: TroubledImport): readonly [Note, ..
   const because = why === undefined ? '' : `: ${plain(why)}`;
   return [
     {
-      tone: 'bad',
+      tone: is === 'partly refused' ? 'warn' : 'bad',
       to: id === undefined ? '/snapshots' : `/snapshots/${encodeURIComponent(id)}`,
       text: isEnd
         ? `The end of ${plain(feedOf(troubled))}, begun ${ageOf(Date.parse(putAt))} ago, ${what}${because}`
@@ -294,11 +298,12 @@ const isUsualFeed = ({ key, feed }: SnapshotRecord): boolean =>
   feed === undefined || feed === fileNameOf(key) || feed === zipFeed;
 
 export const snapshotListView = (
-  { snapshots, all, accepted, acceptedTables, waiting }: SnapshotList,
+  { snapshots, all, accepted, acceptedTables, waiting, troubled }: SnapshotList,
   name: string,
 ): View => {
   const next = snapshots.find(({ state }) => state === 'waiting-for-approval');
   return [
+    troubled.length > 0 && section('To be seen to', ...troubled.flatMap(troubledImportView)),
     waiting.length > 0 &&
       section(
         'Files that wait',

@@ -1,8 +1,9 @@
 import { countOf, numberOf } from '../../../../desk/views/format.ts';
 import { type Block, list, part, section, table, text, type View } from '../../../../desk/views/view.ts';
 import { rowsTold } from '../../package/rows.ts';
+import type { Refusal } from '../../state/record.ts';
 import type { DateForm, ValueCounts } from '../package-facts.ts';
-import type { Refusal, Survey } from '../survey.ts';
+import type { Survey } from '../survey.ts';
 
 type SurveyViewOptions = { given: string; writeSettings: string | undefined };
 
