@@ -18,15 +18,9 @@ type NoOutcomeOptions = {
   isUndecidedContinued?: boolean | undefined;
 };
 
-type ReplayRequest = ReplayOptions &
-  NoOutcomeOptions & {
-    /** The operator has seen so many letters, and decided to send them: only a plan that leaves some out is asked about. */
-    agreed?: number | undefined;
-  };
-
 export const replay = async (
   operator: OperatorContext,
-  { isUndecidedContinued, agreed, ...given }: ReplayRequest,
+  { isUndecidedContinued, ...given }: ReplayOptions & NoOutcomeOptions,
 ): Promise<ReplayResult> => {
   const { target, audit, signal } = operator;
   const options = { ...given };
@@ -44,7 +38,6 @@ export const replay = async (
       operator.show('Plan', view, { plan, connection, paused });
       const count = plan.send.reduce((sum, { letters }) => sum + letters, 0);
       if (options.dryRun || count === 0 || signal.aborted) return false;
-      if (count === agreed && plan.matching === agreed) return true;
       const { rate: _, ...others } = options;
       const answer = await operator.ask({
         text: runSentence(plan, options),

@@ -1,11 +1,25 @@
-import { undecidedKinds } from '../../message/failure-kinds.ts';
+import type { UndecidedKind } from '../../message/failure-kinds.ts';
+import { jsonIn } from '../../message/json.ts';
 import type { Filter } from '../messages/letters/filter.ts';
 import type { RevealedLetter } from '../messages/verify/compare.ts';
 import type { VerifyResult } from '../messages/verify/verify.ts';
 import { filterOptions } from './filter-options.ts';
 import { countOf, numberOf } from './format.ts';
-import { about, letterLink, revealCommand } from './letters.ts';
-import { badge, type Form, href, list, type Note, part, section, table, text, type View } from './view.ts';
+import { about, letterLink, revealCommand, subjectOf } from './letters.ts';
+import {
+  type Block,
+  badge,
+  type Form,
+  href,
+  list,
+  type Note,
+  part,
+  type StyledText,
+  section,
+  table,
+  text,
+  type View,
+} from './view.ts';
 
 type LookUpFinding = VerifyResult['letters'][number]['found'];
 
@@ -78,21 +92,25 @@ const deciding = (unclear: VerifyResult['letters'], areRevealed: boolean): View 
 const maxNamed = 5;
 export const maxRevealed = 20;
 
-/** Reveals the oldest of these letters together, for one reason. */
-export const revealForm = (ids: readonly string[]): Form => ({
-  action: '/uncertain/reveal',
-  fields: [{ reason: 'required' }],
-  hidden: {
-    id: ids.slice(0, maxRevealed),
-    kind: undecidedKinds,
-    more: String(Math.max(0, ids.length - maxRevealed)),
-  },
-  summary:
-    ids.length > maxRevealed
-      ? `Reveal the oldest ${maxRevealed} to decide`
-      : `Reveal ${countOf(ids.length, 'letter')} to decide`,
-  buttons: [{ text: 'Reveal' }],
-});
+/** Reveals the oldest of these letters together, for one reason. What is outdated is compared with the platform. */
+export const revealForm = (
+  ids: readonly string[],
+  { kind = 'uncertain', isMain = false }: { kind?: UndecidedKind; isMain?: boolean } = {},
+): Form => {
+  const count = ids.length > maxRevealed ? `the oldest ${maxRevealed}` : countOf(ids.length, 'letter');
+  const form = {
+    action: '/uncertain/reveal',
+    fields: [{ reason: 'required' as const }],
+    hidden: {
+      id: ids.slice(0, maxRevealed),
+      kind: [kind],
+      more: String(Math.max(0, ids.length - maxRevealed)),
+    },
+  };
+  return kind === 'outdated'
+    ? { ...form, ...(isMain && { isMain }), buttons: [{ text: `Compare ${count} with the platform` }] }
+    : { ...form, summary: `Reveal ${count} to decide`, buttons: [{ text: 'Reveal' }] };
+};
 
 type Revealed = {
   /** Why they were revealed. */
@@ -100,14 +118,16 @@ type Revealed = {
   /** How many others need a decision, and the filter of all. */
   more: number;
   filter: Filter;
+  /** Others are shown before them. */
+  isPart?: boolean;
 };
 
 /** All that is needed to decide on letters: what to look for, and what each is about. */
 export const revealedView = (
   letters: readonly RevealedLetter[],
-  { reason, more, filter }: Revealed,
+  { reason, more, filter, isPart = false }: Revealed,
 ): View => [
-  letters.length === 0 && { tone: 'warn', text: 'None of these letters can be read now.' },
+  letters.length === 0 && !isPart && { tone: 'warn', text: 'None of these letters can be read now.' },
   ...letters.map((letter) =>
     section(
       `${letter.function}, letter ${letter.id.slice(0, 8)}`,
@@ -149,10 +169,64 @@ export const comparisonView = ({ comparison }: RevealedLetter): View => {
   ];
 };
 
-/** Contains the kinds: an old screen must not decide on a letter whose kind has changed since. */
-export const decisionForm = (id: string, reason = '', kind: string | undefined = 'uncertain'): Form => ({
+/** What outdated messages set beside what the platform shows, one a row. */
+export const comparedTable = (
+  letters: readonly RevealedLetter[],
+  subjects: ReadonlyMap<string, Parameters<typeof subjectOf>[0]>,
+): Block =>
+  table('The messages and the platform', letters, {
+    Tick: ({ id }) => ({ tick: id }),
+    Letter: ({ id }) => letterLink(id),
+    'User · org unit · thing': ({ id }) => subjectOf(subjects.get(id) ?? {}) || '–',
+    'This message': ({ comparison, message }) =>
+      comparison && 'fields' in comparison
+        ? valuesText(comparison.fields.map(({ field, sent }) => [field, sent]))
+        : JSON.stringify(message),
+    'Changed in the SIS': ({ comparison }) =>
+      comparison && 'fields' in comparison ? dateText(comparison.sentAt) : '–',
+    'The platform': ({ comparison }) =>
+      comparison && 'fields' in comparison
+        ? valuesText(comparison.fields.map(({ field, shown }) => [field, shown]))
+        : `not compared: ${comparison?.unknown ?? 'it was not asked'}`,
+    'Changed there': ({ comparison }) =>
+      comparison && 'fields' in comparison ? dateText(comparison.changedAt) : '–',
+    Compared: ({ comparison }) => comparedBadge(comparison),
+  });
+
+/** `2026-03-01 09:12`. */
+const dateText = (time: string | undefined): string => time?.slice(0, 16).replace('T', ' ') ?? 'not shown';
+
+/** `PointsNumerator 8.5 · comments Good`. */
+const valuesText = (fields: readonly [field: string, value: string | undefined][]): string =>
+  fields.map(([field, value]) => valueText(field, value)).join(' · ');
+
+const valueText = (field: string, value: string | undefined): string => {
+  const parsed = jsonIn(value ?? '');
+  if (typeof parsed === 'object' && parsed !== null)
+    return Object.entries(parsed)
+      .filter(([name]) => name !== 'GradeObjectType')
+      .map(([name, each]) => `${name} ${each}`)
+      .join(', ');
+  const text = value === undefined ? 'not shown' : value || 'nothing';
+  // The ledger's name for what has no fields, as an enrollment.
+  return field === 'whole' ? text : `${field} ${text}`;
+};
+
+const comparedBadge = (comparison: RevealedLetter['comparison']): StyledText => {
+  if (comparison === undefined || 'unknown' in comparison) return badge('unknown', 'unknown');
+  const { fields, sentAt, changedAt } = comparison;
+  if (fields.every(({ sent, shown }) => sent === shown)) return badge('same', 'good');
+  if (fields.every(({ shown = '' }) => shown === '')) return badge('nothing there', 'warn');
+  if (changedAt === undefined) return badge('differs', 'unknown');
+  return Date.parse(changedAt) > Date.parse(sentAt)
+    ? badge('newer there', 'good')
+    : badge('older there', 'warn');
+};
+
+/** Contains the kind: an old screen must not decide on a letter whose kind has changed since. */
+export const decisionForm = (id: string, reason = '', kind = 'uncertain'): Form => ({
   action: '/decide',
-  hidden: { id, kind: undecidedKinds },
+  hidden: { id, kind },
   fields: [{ reason: 'required', value: reason }],
   buttons: [
     { text: kind === 'outdated' ? 'Nothing newer: send it' : 'Not done: send it', value: 'send' },

@@ -26,7 +26,7 @@ export const addReplay = (services: ConsoleServices): void => {
 export const beginReplay = (
   services: ConsoleServices,
   form: URLSearchParams,
-  chosen: { includeUncertain: boolean; reason?: string | undefined; agreed?: number | undefined },
+  chosen: { includeUncertain: boolean; reason?: string | undefined },
 ): Run => {
   const { filter, given } = filterFrom(form);
   const options = { ...runDefaults, filter, ...chosen, dryRun: services.readOnly, probe: true };

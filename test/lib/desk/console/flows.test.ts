@@ -197,6 +197,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
     await press(page.getByRole('row').locator('summary'));
     await write(page.getByRole('row').getByLabel('Reason'), 'she has not handed in');
     await press(button('Not done: send it'));
+    await press(button('Send 1 letter'));
     await ended();
     const { submissions = [] } = await office.controls().state();
     expect(submissions.filter(({ userId }) => userId === 301)).toHaveLength(1);

@@ -90,9 +90,9 @@ test('the list of runs tells them apart: on what, by whom, how they ended, and h
   await ours.close();
 });
 
-test('letters that a screen has shown are discarded or sent without another question, unless there are others', async () => {
+test('letters that a screen has shown are discarded without another question, unless there are others; none are sent without one', async () => {
   const office = await offices.open();
-  const ids = await office.park([{}, {}, {}]);
+  const ids = await office.park([{}, ...[1, 2].map(() => ({ failure: { kind: 'uncertain' as const } }))]);
   const ours = await openConsole(office.target);
   const begin = async (path: string, form: Record<string, string>) => {
     const run = (await ours.post(path, { reason: 'on paper', ...form })).headers.location ?? '';
@@ -107,12 +107,17 @@ test('letters that a screen has shown are discarded or sent without another ques
   expect(other.text).toContain('>Discard 1 letter</button>');
   const discarded = await begin('/discard', { id: one, shown: '1' });
   expect(discarded.text).toMatch(/1 letter was discarded\.[\s\S]*data-load="\/next"/);
-  const decision = { of: 'matching', decision: 'send' };
-  const asked = await begin('/decide', { ...decision, id: two, shown: '2' });
-  expect(asked.text).toContain('>Send 1 letter</button>');
-  const sent = await begin('/decide', { ...decision, id: three, shown: '1' });
-  expect(sent.text).not.toContain('name="question"');
-  await ours.post(`${sent.run}/stop`, {});
+  const decision = { of: 'matching', decision: 'send', kind: 'uncertain' };
+  for (const id of [two, three]) {
+    const asked = await begin('/decide', { ...decision, id, shown: '1' });
+    expect(asked.text).toContain('>Send 1 letter</button>');
+    await ours.post(`${asked.run}/stop`, {});
+  }
+  for (const [kinds, of] of [
+    ['uncertain,outdated', 'matching'],
+    ['', 'matching'],
+  ] as const)
+    expect((await ours.post('/decide', { ...decision, of, kind: kinds, reason: 'all' })).status).toBe(400);
   expect((await ours.get('/next')).text).toContain('What to do next');
   await ours.close();
 });

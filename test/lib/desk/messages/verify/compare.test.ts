@@ -79,7 +79,14 @@ test('a terminal and a browser show both values, and say of what is the same tha
   expect(out).toContain('Not compared with the platform: no call of the platform shows it.');
   const ours = await openConsole(office.target());
   const { text } = await ours.post('/uncertain/reveal', { kind: 'outdated', reason: 'a look' });
-  for (const each of ['PointsNumerator&quot;:8.5', 'PointsNumerator&quot;:6', 'role 109', 'role 110'])
+  for (const each of [
+    'PointsNumerator 8.5',
+    'PointsNumerator 6',
+    'role 109',
+    'role 110',
+    'newer there',
+    'same',
+  ])
     expect(text).toContain(each);
   const [, id = ''] = /name="id" value="([0-9a-f-]+)"/.exec(text) ?? [];
   expect((await ours.post(`/letters/${id}/reveal`, { reason: 'a call' })).text).toContain(
