@@ -190,7 +190,10 @@ export const withRemovals = (
   for (const each of [ofEnrollments('changed', minChanges), ...changes])
     if (percentOf(each, minChanges) > settings.maxChangesPercent) addReason(each, 'be changed');
   if (isFirst && effects.ended === 0) return { reasons };
-  return { reasons, removals: { share, limit } };
+  const [most] = endings.sort((one, other) => percentOf(other, 0) - percentOf(one, 0));
+  if (!isTableOfChanges || most === undefined) return { reasons, removals: { share, limit } };
+  const { kind, count, of } = most;
+  return { reasons, removals: { share, limit, ofChanges: { kind, count, of, atLeast: minEnded } } };
 };
 
 export const totals = ({ byKind }: Comparison): Pick<Outcome, 'counts' | 'byKind'> => {

@@ -191,7 +191,14 @@ export const snapshotRecord = z.object({
   /** Why it waits or failed, in plain English. */
   why: z.string().optional(),
   /** Both in per cent of what was accepted before. */
-  removals: z.object({ share: z.number(), limit: z.number() }).optional(),
+  removals: z
+    .object({
+      share: z.number(),
+      limit: z.number(),
+      /** Of a table of changes, in which fewer than `atLeast` count as none: those of the kind that loses the largest share. */
+      ofChanges: z.object({ kind: z.string(), count: counted, of: counted, atLeast: counted }).optional(),
+    })
+    .optional(),
   lostColumns: z.array(z.object({ file: z.string(), columns: z.array(z.string()) })).optional(),
   /** Roles without an id on the platform, and the number of rows with each. */
   unknownRoles: z.array(z.tuple([z.string(), counted])).optional(),

@@ -24,6 +24,7 @@ export type Imported = {
   rows?: SnapshotRecord['rows'];
   byKind?: SnapshotRecord['byKind'];
   refusals?: SnapshotRecord['refusals'];
+  removals?: SnapshotRecord['removals'];
   /** What was said of an import that ended without a comparison. */
   message?: string;
 };
@@ -56,8 +57,8 @@ export const newStage = (settings: object = {}) => {
       return { reasons: [], report, bodies: [], isSent: false, message: examined.message };
     const { reasons } = examined;
     const isSent = isApproved || reasons.length === 0;
-    const { rows, byKind, refusals } = record();
-    return { reasons, report, bodies: isSent ? bodies : [], isSent, rows, byKind, refusals };
+    const { rows, byKind, refusals, removals } = record();
+    return { reasons, report, bodies: isSent ? bodies : [], isSent, rows, byKind, refusals, removals };
   };
 
   const put = async (name: string, content: Put['content'], more: Omit<Put, 'content'> = {}) => {

@@ -53,8 +53,18 @@ const sentText = ({ sent, of }: Pick<SnapshotRecord, 'sent' | 'of'>): string =>
 const percent = (share: number): string => `${Math.round(share * 10) / 10} %`;
 
 /** What is above the limit is never shown as equal to it. */
-const removalText = ({ share, limit }: { share: number; limit: number }): string =>
+const shareText = ({ share, limit }: Removals): string =>
   share > limit && percent(share) === percent(limit) ? `more than ${percent(limit)}` : percent(share);
+
+type Removals = NonNullable<SnapshotRecord['removals']>;
+
+const removalText = (removals: Removals): string => {
+  const { limit, ofChanges } = removals;
+  if (ofChanges === undefined)
+    return `Removals: ${shareText(removals)} of what was accepted before. Above ${percent(limit)}, a person decides.`;
+  const { kind, count, of, atLeast } = ofChanges;
+  return `Removals: ${numberOf(count)} of ${numberOf(of)} ${plain(kindWords(kind))} (${percent((100 * count) / Math.max(of, 1))}). In a table of changes, a person decides from ${atLeast} on, if they are more than ${percent(limit)}.`;
+};
 
 const changeNotes = ({
   removals,
@@ -65,7 +75,7 @@ const changeNotes = ({
 }): View => [
   removals !== undefined && {
     tone: removals.share > removals.limit ? 'warn' : 'plain',
-    text: `Removals: ${removalText(removals)} of what was accepted before. Above ${percent(removals.limit)}, a person decides.`,
+    text: removalText(removals),
   },
   ...lostColumns.map(
     ({ file, columns }): Note => ({
