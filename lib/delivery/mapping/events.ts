@@ -25,7 +25,6 @@ export type MappedEvents = {
   at: number;
   data: Record<string, unknown>;
   time?: string;
-  key?: string[];
   /** By path, as in `data.grade.points` or `time`: the column that gives it. */
   columns: ReadonlyMap<string, string>;
 };
@@ -218,8 +217,18 @@ const make = ({ message, event, at }: EventToMap, input: MappingInput, problems:
     columns: columnsBehind(event, message.time),
     // The event's schema reports what is no time at all.
     ...(read && { time: read.time ?? said }),
-    ...(message.key && { key: message.key.map((column) => textOf(rawIn(input.given, column))) }),
   };
+};
+
+/**
+ * The values that identify a row. They are read until nothing more is taken away: so a value that is a key already stays as it is.
+ */
+export const keyOf = (given: MappingSource, { key = [] }: Pick<MappedMessage, 'key'>): string[] =>
+  key.map((origin) => keyText(textOf(rawIn(given, origin.name)), origin));
+
+export const keyText = (text: string, origin: Origin): string => {
+  const read = ruled(text, origin.rules);
+  return read === text ? text : keyText(read, origin);
 };
 
 /** As in `TERM, CRN`. */

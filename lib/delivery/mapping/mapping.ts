@@ -140,7 +140,8 @@ export type MappedMessage = MappedEvent & {
   operations?: readonly string[];
   when: readonly Condition[];
   time?: Origin;
-  key?: readonly string[];
+  /** Columns, each read as the field that has it. */
+  key?: readonly Origin[];
   /** `operations`: those of notices that say so. */
   removed?: MappedEvent & { operations?: readonly string[] | undefined; when: readonly Condition[] };
 };
@@ -175,12 +176,12 @@ export const readMapping = (
   functions: IntegrationSchemas,
 ): { mapping: Mapping } | { problems: string[] } => {
   // Programs on Windows put a byte order mark before UTF-8.
-  const read = readJsonWithPlace(text.replace(/^\uFEFF/, ''));
-  if ('problem' in read) return { problems: [`it ${read.problem}`] };
+  const json = readJsonWithPlace(text.replace(/^\uFEFF/, ''));
+  if ('problem' in json) return { problems: [`it ${json.problem}`] };
   const escaped = escapedNameIn(text);
   if (escaped !== undefined)
     return { problems: [`it has the name ${escaped}. Write it without a backslash`] };
-  const parsed = schema.safeParse(read.json);
+  const parsed = schema.safeParse(json.json);
   if (!parsed.success) return { problems: parsed.error.issues.flatMap(problemsOf) };
   const problems: string[] = [];
   const columns = new Map<string, Columns>();
@@ -212,8 +213,8 @@ export const readMapping = (
     });
     return { function: name, fields };
   };
-  const messages = parsed.data.messages.map((raw, at): MappedMessage => {
-    const { resource, operations, time, key, removed } = raw;
+  const read = parsed.data.messages.map((raw, at): MappedMessage => {
+    const { resource, operations, time, removed } = raw;
     const conditionsIn = (when: typeof raw.when = {}): Condition[] =>
       Object.entries(when).map(([name, each]) => conditionOf(name, each, cells));
     const place = `messages[${at}]`;
@@ -227,7 +228,6 @@ export const readMapping = (
       ...(resource !== undefined && { resource }),
       ...(operations && { operations }),
       ...(time !== undefined && { time: originOf(time, {}, cells) }),
-      ...(key && { key }),
       ...(removed && {
         removed: {
           ...eventIn(removed, `${place}.removed`),
@@ -237,6 +237,7 @@ export const readMapping = (
       }),
     };
   });
+  const messages = withKeys(read, parsed.data);
   const lookUps = Object.entries(parsed.data.lookUp ?? {}).map(([name, path]) => ({
     name,
     path: templateParts(path) ?? [],
@@ -249,6 +250,30 @@ const originOf = (name: string, { strip, case: letters, digits }: ValueRules, ce
   parts: templateParts(name) ?? [],
   rules: { strip: strip ?? cells.strip, case: letters, digits },
 });
+
+export const columnAsKey = (name: string, rules: ValueRules = {}): Origin => ({
+  name,
+  parts: [{ column: name }],
+  rules,
+});
+
+/** What identifies a row is read as what is sent of it, in every message alike. */
+const withKeys = (
+  messages: readonly MappedMessage[],
+  { messages: raw, cells = {} }: z.output<typeof schema>,
+): MappedMessage[] => {
+  const origins = messages.flatMap(({ fields, removed }) =>
+    [...fields, ...(removed?.fields ?? [])].flatMap(({ from }) => from ?? []),
+  );
+  const originOfKey = (name: string): Origin => {
+    const reader = origins.find((origin) => columnsOfOrigin(origin).includes(name));
+    return columnAsKey(name, reader?.rules ?? { strip: cells.strip });
+  };
+  return messages.map((message, at) => {
+    const key = raw[at]?.key;
+    return key === undefined ? message : { ...message, key: key.map(originOfKey) };
+  });
+};
 
 const conditionOf = (name: string, raw: z.output<typeof condition>, cells: FileRules): Condition => {
   if (Array.isArray(raw))
@@ -326,7 +351,7 @@ export const columnsIn = ({ messages }: Mapping): Map<string, string> => {
     for (const { origin } of when) add(columnsOfOrigin(origin), `${place}.when`);
     for (const { from, path } of fields) if (from) add(columnsOfOrigin(from), `${place}.data.${path}`);
     if (time) add(columnsOfOrigin(time), `${place}.time`);
-    add(key, `${place}.key`);
+    for (const origin of key) add(columnsOfOrigin(origin), `${place}.key`);
     for (const { origin } of removed?.when ?? []) add(columnsOfOrigin(origin), `${place}.removed.when`);
     for (const { from, path } of removed?.fields ?? [])
       if (from) add(columnsOfOrigin(from), `${place}.removed.data.${path}`);

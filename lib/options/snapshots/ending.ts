@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { columnAsKey } from '../../delivery/mapping/mapping.ts';
 import type { SqlEngine } from '../../runtime/files/tables/engine.ts';
 import { readTable } from '../../runtime/files/tables/table.ts';
 import type { Comparison } from './compare/comparison.ts';
@@ -29,7 +30,7 @@ export const emptyTable = async (
   await writeFile(path, headerOf([...keys, ...others]));
   const messages = accepted.map(([name, ...key]) => ({
     function: name,
-    key,
+    key: key.map((column) => columnAsKey(column)),
     fields: [],
     when: [],
     // What is sent is the message that was accepted with each row; a row without one is not removed.

@@ -273,6 +273,128 @@ describe('a table of changes', () => {
   });
 });
 
+describe('the key of a row', () => {
+  const strip = ['spaces', 'formula', 'hash'];
+  const dropping = [{ ...messages[0], removed: { ...messages[0]?.removed, when: { ACTION: ['DROP'] } } }];
+  const changes = { mode: 'delta', cells: { strip }, messages: dropping };
+  const folded = [
+    { ...dropping[0], data: { ...messages[0]?.data, userName: { from: 'LOGIN', case: 'lower' } } },
+  ];
+  const adding = (...names: string[]): string => table(...names.map((name) => `ADD,BIO,${name}`));
+
+  firstIsQuick<[string, string, object]>([
+    ['="ada"', 'DROP,BIO,ada', changes],
+    ['="ada"', 'DROP,BIO,ada ', changes],
+    ['ada', 'DROP,BIO,"=""ada"""', changes],
+    ['Ada', 'DROP,BIO,ADA', { mode: 'delta', messages: folded }],
+  ])('is read as what is sent: of %s, the row %s ends the enrollment', async (login, row, mapping) => {
+    const { put, platform } = newFiles(mapping);
+    await put('c.csv', adding(login, 'ben'));
+    expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
+    const { rows } = await put('c.csv', table(row));
+    expect(platform.all()).toEqual(['2601 102 110']);
+    expect(rows).toEqual({ 'c.csv': { used: 1 } });
+  });
+
+  test('of which a drop finds nothing is counted, unless another row of the file has it', async () => {
+    const { put, platform } = newFiles(changes);
+    await put('c.csv', adding('ada'));
+    const { rows, bodies } = await put(
+      'c.csv',
+      table('DROP,BIO,nobody', 'DROP,BIO,ben', 'ADD,BIO,cleo', 'DROP,BIO,cleo'),
+    );
+    expect(bodies).toEqual([]);
+    expect(rows).toEqual({ 'c.csv': { used: 2, endedNothing: 2 } });
+    expect(platform.all()).toEqual(['2601 101 110']);
+  });
+
+  test('has rows of both kinds in a whole file: what it had stays, and the other rows are counted apart', async () => {
+    const when = { ACTION: { is: ['ADD'], not: ['DROP'] } };
+    const { put, platform } = newFiles({ messages: [{ ...messages[0], when }] });
+    const { rows } = await put('t.csv', table('ADD,BIO,ada', 'DROP,BIO,ada', 'DROP,BIO,ben'));
+    expect(platform.all()).toEqual(['2601 101 110']);
+    expect(rows).toEqual({ 't.csv': { used: 1, keyUsed: 1, withoutMessage: 1 } });
+  });
+
+  describe('of a state that was accepted while keys were read as they are written', () => {
+    const written = ['="ada"', '#ben', 'cleo'];
+    const plain = ['ada', 'ben', 'cleo'];
+    const accepted = async (mapping: object) => {
+      const { bucket, ...stage } = newFiles(mapping);
+      const ids = [...written, ...plain].map((name, at) => [name, 101 + (at % 3)]);
+      stage.crosswalk.fill('userName', Object.fromEntries(ids));
+      await stage.put('t.csv', adding(...written));
+      expect(stage.platform.all()).toEqual(['2601 101 110', '2601 102 110', '2601 103 110']);
+      bucket.write('snapshot-mapping.json', JSON.stringify({ ...mapping, cells: { strip } }));
+      return stage;
+    };
+
+    test('nothing is removed, and nobody is enrolled again, with the keys as they were or without what protects them', async () => {
+      const { put, platform } = await accepted({ messages });
+      for (const names of [written, plain, written.toReversed()]) {
+        const { byKind, reasons } = await put('t.csv', adding(...names));
+        expect(reasons).toEqual([]);
+        expect(byKind?.['enrollment-create']).toMatchObject({ created: 0, removed: 0 });
+      }
+      expect(platform.all()).toEqual(['2601 101 110', '2601 102 110', '2601 103 110']);
+      await put('t.csv', adding('ada', '="cleo"'));
+      expect(platform.all()).toEqual(['2601 101 110', '2601 103 110']);
+    });
+
+    test('a drop ends what it names, and what no row names stays', async () => {
+      const { put, platform } = await accepted({ mode: 'delta', messages: dropping });
+      expect((await put('t.csv', table())).bodies).toEqual([]);
+      await put('t.csv', table('DROP,BIO,ada', 'DROP,BIO,="ben"'));
+      expect(platform.all()).toEqual(['2601 103 110']);
+    });
+
+    test('what was created is not created again', async () => {
+      const object = {
+        function: 'grade-object-create',
+        data: {
+          orgUnitCode: 'COURSE',
+          name: { from: 'LOGIN', strip },
+          type: { value: 'numeric' },
+          maxPoints: { value: 10 },
+        },
+        key: ['COURSE', 'LOGIN'],
+      };
+      const { put, bucket } = newFiles({
+        messages: [{ ...object, data: { ...object.data, name: 'LOGIN' } }],
+      });
+      expect((await put('t.csv', adding(...plain))).bodies).toHaveLength(3);
+      bucket.write('snapshot-mapping.json', JSON.stringify({ messages: [object] }));
+      for (const names of [plain, written]) expect((await put('t.csv', adding(...names))).bodies).toEqual([]);
+    });
+
+    test('two that are one by now end with one drop', async () => {
+      const { put, platform, bucket, crosswalk } = newFiles({ mode: 'delta', messages: dropping });
+      crosswalk.fill('userName', { ada: 101, ben: 102, '#ada': 104 });
+      await put('t.csv', adding('ada', '#ada', 'ben'));
+      bucket.write('snapshot-mapping.json', JSON.stringify(changes));
+      expect((await put('t.csv', table())).bodies).toEqual([]);
+      await put('t.csv', table('DROP,BIO,ada'));
+      expect(platform.all()).toEqual(['2601 102 110']);
+    });
+  });
+});
+
+test('a time that cannot be read refuses a row, whatever the row does', async () => {
+  const removed = { ...messages[0]?.removed, when: { ACTION: ['DROP'] } };
+  const { put, platform } = newFiles({ mode: 'delta', messages: [{ ...messages[0], time: 'AT', removed }] });
+  const timed = (...rows: string[]): string => ['ACTION,COURSE,LOGIN,AT', ...rows, ''].join('\n');
+  await put('c.csv', timed('ADD,BIO,ada,2026-11-02T00:00:00Z', 'ADD,BIO,ben,2026-11-02T00:00:00Z'));
+  const { rows, report } = await put(
+    'c.csv',
+    timed('DROP,BIO,ada,NULL', 'ADD,BIO,cleo,NULL', 'DROP,BIO,ben,2026-11-03T00:00:00Z'),
+  );
+  expect(platform.all()).toEqual(['2601 101 110']);
+  expect(rows).toEqual({ 'c.csv': { used: 1, refused: 2 } });
+  expect(report.slice(0, 2)).toEqual(
+    [2, 3].map((line) => `"c.csv","${line}","AT","must be a time such as 2026-01-31T09:30:00Z"`),
+  );
+});
+
 describe('a table that has all rows each time', () => {
   const rows = ['ADD,BIO,ada', 'ADD,BIO,ben', 'ADD,BIO,cleo'];
   const by = (ACTION: object) => ({ messages: [{ ...messages[0], when: { ACTION } }] });

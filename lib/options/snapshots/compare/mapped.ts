@@ -9,6 +9,8 @@ import {
   conditionsOf,
   eventsOf,
   isDrop,
+  keyOf,
+  keyText,
   labelOf,
   type MappedEvents,
   type Problem,
@@ -16,7 +18,7 @@ import {
   removalsOf,
   unnamedValue,
 } from '../../../delivery/mapping/events.ts';
-import { columnsIn, mappingAs } from '../../../delivery/mapping/mapping.ts';
+import { columnsIn, mappingAs, type Origin } from '../../../delivery/mapping/mapping.ts';
 import { timeIn } from '../../../delivery/mapping/times.ts';
 import { draftOf } from '../../../message/message.ts';
 import { ownText, safe } from '../../../message/safe-text.ts';
@@ -51,6 +53,7 @@ type Context = MappedFile & {
   /** With only the fields that identify whom a row is about. */
   naming: SnapshotMapping;
   conditions: Conditions;
+  acceptedIds: AcceptedIds;
 };
 
 /**
@@ -64,19 +67,20 @@ export const compareMapped = async (
 ): Promise<Outcome> => {
   const { file } = mapped;
   const { db } = comparison;
-  const by = JSON.stringify(mapped.mapping.messages.map(({ function: name, key }) => [name, ...key]));
+  const by = JSON.stringify(
+    mapped.mapping.messages.map(({ function: name, key }) => [name, ...columnsOfKey(key)]),
+  );
   if (last !== undefined) checkKeys(by, last.by, file);
   const table = await open(mapped, comparison);
   const mapping = mappingAs(mapped.mapping, table.delimiter);
-  const context: Context = {
-    ...mapped,
-    mapping,
-    comparison,
-    naming: namingIn(mapping),
-    conditions: conditionsOf(mapping),
-  };
   for (const [at, { function: name, key, time }] of mapping.messages.entries())
-    await db.run(sql('add_kind'), [kindOf(at), name, file, key.join(', '), time ? labelOf(time) : null]);
+    await db.run(sql('add_kind'), [
+      kindOf(at),
+      name,
+      file,
+      columnsOfKey(key).join(', '),
+      time ? labelOf(time) : null,
+    ]);
   await addDamaged(comparison, { file, kindName: file, table });
   await db.run(sql('add_damaged'), [file]);
   const removing = mapping.messages.flatMap(({ removed }, at) => (removed ? [kindOf(at)] : []));
@@ -84,6 +88,14 @@ export const compareMapped = async (
   for (const statement of [timeZoneOf(mapping.cells), sql('tables'), sql('macros')]) await db.run(statement);
   const { isDelta = false } = mapping;
   comparison.isTableOfChanges = isDelta;
+  const context: Context = {
+    ...mapped,
+    mapping,
+    comparison,
+    naming: namingIn(mapping),
+    conditions: conditionsOf(mapping),
+    acceptedIds: await acceptedIdsIn(db, mapping),
+  };
   const withoutMessage = await readRows(table, context);
   if (isDelta) await db.run(sql('take_latest'));
   comparison.takeSample?.(await sampleOfTable(db, file));
@@ -97,7 +109,7 @@ export const compareMapped = async (
   await leaveSame(comparison);
   comparison.effects = await settleEnrollments(comparison, {
     file,
-    column: mapping.messages[0]?.key.join(', ') ?? '',
+    column: columnsOfKey(mapping.messages[0]?.key ?? []).join(', '),
   });
   await checkRemovals(comparison);
   await countWanted(comparison);
@@ -147,6 +159,43 @@ const open = async ({ path, file, mapping }: MappedFile, comparison: Comparison)
 };
 
 /** The parts of the resource's key. */
+const columnsOfKey = (key: readonly Origin[]): string[] => key.map(({ name }) => name);
+
+/** By the id of a row, the one by which the state knows it. */
+type AcceptedIds = ReadonlyMap<string, string>;
+
+/**
+ * A row may have been accepted while its key was read in another way, as by a mapping without `strip`. It keeps the id that it had: by that,
+ * creations are known again. Accepted rows whose keys are the same now get one id.
+ */
+const acceptedIdsIn = async (db: Comparison['db'], mapping: SnapshotMapping): Promise<AcceptedIds> => {
+  const found = new Map<string, string>();
+  const isAsWritten = ({ rules }: Origin): boolean =>
+    Object.values(rules).every((rule) => rule === undefined);
+  if (mapping.messages.every(({ key }) => key.every(isAsWritten))) return found;
+  for await (const batch of db.rows<[string]>(sql('list_accepted_ids'))) {
+    const others: [string, string][] = [];
+    for (const [id] of batch) {
+      const now = idNow(id, mapping);
+      if (now === id) continue;
+      const accepted = found.get(now);
+      if (accepted === undefined) found.set(now, id);
+      others.push([accepted === undefined ? now : id, accepted ?? id]);
+    }
+    if (others.length > 0) await db.add('renamed_rows', others);
+  }
+  if (found.size > 0) await db.run(sql('rename_rows'));
+  return found;
+};
+
+/** The id of an accepted row if its key is read as now. */
+const idNow = (id: string, { messages }: SnapshotMapping): string => {
+  const [kind = '', ...cells] = id.split(separator);
+  const key = messages.find((_, at) => kindOf(at) === kind)?.key;
+  if (key?.length !== cells.length) return id;
+  return [kind, ...key.map((origin, at) => keyText(cells[at] ?? '', origin))].join(separator);
+};
+
 type RowTarget = { template: string; orgUnit: string | null; user: string | null };
 
 const inOneLine = (text: string): string =>
@@ -208,6 +257,7 @@ const readRow = (
   const problems = each.flatMap((one) => take(one, context, taken));
   const after = lengthsOf(taken);
   const isTaken = after.rows > before.rows;
+  if (isTaken) taken.excluded_rows.length = before.excluded;
   // A row of which nobody has said whether it adds or removes says nothing of what its key had.
   const isClear = after.rows - after.unnamed > before.rows - before.unnamed;
   if (mapping.isDelta && (isClear || isDrop(row, mapping)))
@@ -215,9 +265,10 @@ const readRow = (
   return { problems, isTaken };
 };
 
-const lengthsOf = ({ mapped_rows, unmapped_rows, unnamed_rows }: RowBatches) => ({
+const lengthsOf = ({ mapped_rows, unmapped_rows, unnamed_rows, excluded_rows }: RowBatches) => ({
   rows: mapped_rows.length + unmapped_rows.length,
   unnamed: unnamed_rows.length,
+  excluded: excluded_rows.length,
 });
 
 /** Returns the number of rows that no message applies to. */
@@ -232,6 +283,7 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
       mapped_rows: [],
       unmapped_rows: [],
       unnamed_rows: [],
+      excluded_rows: [],
       problems: [],
       named_rows: [],
     };
@@ -250,7 +302,7 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
 };
 
 type RowBatches = Record<
-  'mapped_rows' | 'unmapped_rows' | 'unnamed_rows' | 'problems' | 'named_rows',
+  'mapped_rows' | 'unmapped_rows' | 'unnamed_rows' | 'excluded_rows' | 'problems' | 'named_rows',
   (string | null)[][]
 >;
 
@@ -264,15 +316,31 @@ const control = /[\u0000-\u001f\u007f]/;
 /** An id of the SIS may be any single line that is not too long. */
 const isId = (text: string): boolean => text !== '' && text.length <= 255 && !control.test(text);
 
-const keyCellsOf = ({ row, message }: OneRow): string[] =>
-  message.key.map((column) => row.get(column)?.text ?? '');
+/** By what the row is known again, and the columns of its key that cannot be used. */
+const idOf = ({ row, at, message }: OneRow, { acceptedIds }: Context): { id: string; wrong: string[] } => {
+  const cells = keyOf(row, message);
+  const wrong = columnsOfKey(message.key).filter((_, place) => !isId(cells[place] ?? ''));
+  const key = cells.join(separator);
+  const id = `${kindOf(at)}${wrong.length === 0 ? `${separator}${key}` : `#${hash('sha256', key).slice(0, 20)}`}`;
+  return { id: acceptedIds.get(id) ?? id, wrong };
+};
+
+const problemsOfKey = (wrong: readonly string[]): Problem[] =>
+  wrong.map((column) => ({ column: ownText(column), problem: safe`must be one line, and not empty` }));
+
+/** Whatever the row does, a time that cannot be read does not order it. */
+const problemsOfTime = ({ message }: OneRow, made: MappedEvents | undefined): Problem[] => {
+  const problem = made?.time === undefined ? undefined : timeIn(made.time, {}).problem;
+  return problem && message.time ? [{ column: ownText(labelOf(message.time)), problem }] : [];
+};
 
 /** A row of a table of changes, also one that makes no message: it replaces what was accepted by its key. */
-const namedRow = (one: OneRow, { naming, comparison }: Context): (string | null)[] => {
+const namedRow = (one: OneRow, context: Context): (string | null)[] => {
+  const { naming, comparison } = context;
   const { row, line, at } = one;
   const [made] = eventsOf(row, naming, at).events ?? [];
   const saidMs = made && changedMs(made, comparison.droppedMs);
-  return [kindOf(at), keyCellsOf(one).join(separator), String(line), saidMs ? String(saidMs) : null];
+  return [idOf(one, context).id, String(line), saidMs ? String(saidMs) : null];
 };
 
 /** Adds what a message makes of a row, and returns why it makes nothing. */
@@ -282,20 +350,20 @@ const take = (one: OneRow, context: Context, taken: RowBatches): Problem[] => {
   const { events, problems = [] } = eventsOf(row, mapping, at);
   const [made] = events ?? [];
   const isFor = made !== undefined || problems.length > 0;
-  const rules = { conditions, cells: mapping.cells };
-  const unnamed = isFor || isDrop(row, mapping) ? undefined : unnamedValue(row, message, rules);
-  if (!isFor && unnamed === undefined) return [];
-  const cells = keyCellsOf(one);
-  const wrong = message.key.filter((_, place) => !isId(cells[place] ?? ''));
-  const key = cells.join(separator);
-  const id = `${kindOf(at)}${wrong.length === 0 ? `${separator}${key}` : `#${hash('sha256', key).slice(0, 20)}`}`;
+  const drops = isDrop(row, mapping);
+  if (!isFor && drops) return takeDrop(one, context, taken);
+  const { id, wrong } = idOf(one, context);
+  const unnamed = isFor ? undefined : unnamedValue(row, message, { conditions, cells: mapping.cells });
+  if (!isFor && unnamed === undefined) {
+    if (wrong.length === 0) taken.excluded_rows.push([id, String(line), null]);
+    return [];
+  }
   const removal = message.removed && removalsOf(row, mapping, at);
-  const noTime = made?.time === undefined ? undefined : timeIn(made.time, {}).problem;
   const all: Problem[] = [
-    ...wrong.map((column) => ({ column: ownText(column), problem: safe`must be one line, and not empty` })),
+    ...problemsOfKey(wrong),
     ...problems,
     ...(removal?.problems ?? []),
-    ...(noTime && message.time ? [{ column: ownText(labelOf(message.time)), problem: noTime }] : []),
+    ...problemsOfTime(one, made),
   ];
   const target = made && all.length === 0 ? targetIn({ ...one, made, id }, context) : { problems: all };
   if (made === undefined || 'problems' in target) {
@@ -323,12 +391,24 @@ const take = (one: OneRow, context: Context, taken: RowBatches): Problem[] => {
   return [];
 };
 
+/** Adds a row that ends what its key had. */
+const takeDrop = (one: OneRow, context: Context, taken: RowBatches): Problem[] => {
+  const { row, line, at, message } = one;
+  const { id, wrong } = idOf(one, context);
+  const { events, problems = [] } = eventsOf(row, context.naming, at);
+  const all = [...problemsOfKey(wrong), ...problems, ...problemsOfTime(one, events?.[0])];
+  // What a row would end, of which that is unknown, nobody wants by it: what other rows end, ends.
+  if (all.length > 0) taken.unmapped_rows.push([message.function, id, '', '', String(line)]);
+  else taken.excluded_rows.push([id, String(line), 'drop']);
+  return all;
+};
+
 /** What the event is about, or why its function would refuse it. */
 const targetIn = (
   { made, id, at, message }: OneRow & { made: MappedEvents; id: string },
   { comparison, integrations }: Context,
 ): RowTarget | { problems: Problem[] } => {
-  const column = ownText(message.key.join(', '));
+  const column = ownText(columnsOfKey(message.key).join(', '));
   const body = eventOf(ofAnyNight(comparison), {
     kind: kindOf(at),
     key: id,
@@ -433,11 +513,12 @@ const countRows = async (
   { file, rows, withoutMessage }: { file: string; rows: number; withoutMessage: number },
 ): Promise<void> => {
   const { db } = comparison;
-  const [refused = 0, held = 0, emptied = 0, unknownValue = 0] =
-    (await db.row<[number, number, number, number]>(sql('count_rows'))) ?? [];
+  const [refused = 0, held = 0, emptied = 0, unknownValue = 0, endedNothing = 0, keyUsed = 0] =
+    (await db.row<[number, number, number, number, number, number]>(sql('count_rows'))) ?? [];
   await db.run(sql('report_emptied'), [file]);
   await db.run(sql('report_unnamed'), [file]);
-  const fates = { emptied, held, withoutMessage, unknownValue, refused };
+  const excluded = { endedNothing, keyUsed, withoutMessage: withoutMessage - keyUsed };
+  const fates = { emptied, held, ...excluded, unknownValue, refused };
   const unused = Object.values(fates).reduce((sum, count) => sum + count, 0);
   comparison.rows[file] = { used: rows - unused };
   for (const [fate, count] of Object.entries(fates) as [RowResult, number][])

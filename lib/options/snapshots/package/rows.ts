@@ -141,6 +141,8 @@ const words: Record<RowResult, string> = {
   held: 'held, because a refused row may be about the same thing on the platform',
   used: 'used by the mapping',
   emptied: 'used, with an empty cell whose last value stays',
+  endedNothing: 'that would end what was not accepted: nothing was there for their key',
+  keyUsed: 'that no message of the mapping is for, beside another row with the same key that is used',
   withoutMessage: 'that no message of the mapping is for',
   unknownValue: 'with a value that the mapping does not name',
   read: 'read',
@@ -167,6 +169,10 @@ const steps: Partial<Record<RowResult, string>> = {
     'A cell that is empty without quotation marks leaves the platform’s value as it is. To clear that, write "" in the cell, or give its field a default in the mapping.',
   withoutMessage:
     'A message is for a row whose cells have the values of its "when", letter by letter. If these rows are to be sent, correct them or the mapping.',
+  endedNothing:
+    'If these rows are to end something, compare how their key is written with how it was when it was accepted.',
+  keyUsed:
+    'A key that has rows of both kinds counts as there. If it is not, correct the file, or make it a table of changes.',
   unknownValue:
     'What was accepted of these rows stays. In the mapping, name their values: those that are wanted under "when", and others beside them, as in { "is": ["A"], "not": ["W", "D"] }, or "not": "others" for all.',
   outsideDates:

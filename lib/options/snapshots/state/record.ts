@@ -95,6 +95,10 @@ export const rowFates = [
   'used',
   /** A cell no longer gives a value: what was sent of its field stays. */
   'emptied',
+  /** Of a table of changes: a row that ends something, but nothing was accepted for its key. */
+  'endedNothing',
+  /** Of a table: no message applies to it, and another row with its key is used. */
+  'keyUsed',
   'withoutMessage',
   /** Of a table: no condition of the mapping names its value. */
   'unknownValue',

@@ -71,7 +71,6 @@ describe('a row', () => {
           function: 'enrollment-create',
           at: 0,
           time: '2026-11-23T02:00:00Z',
-          key: ['2001', '007'],
           data: { orgUnitCode: '2001', userName: '007', roleId: 109 },
           columns: expect.anything(),
         },

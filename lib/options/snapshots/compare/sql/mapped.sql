@@ -16,8 +16,12 @@ CREATE TABLE accepted_rows AS
   SELECT s.* EXCLUDE (key, wanted_value, org_unit_ref, source_id_hash)
       REPLACE (coalesce(last_snapshot_number, snapshot_number()) AS last_snapshot_number), k.kind_name
   FROM state_wanted s JOIN kinds k USING (state_kind);
--- named_rows: the rows of a table of changes, by each message, with their key cells.
-CREATE TABLE named_rows (state_kind VARCHAR, key_cells VARCHAR, line VARCHAR, said_at_ms VARCHAR);
+-- named_rows: the rows of a table of changes, by each message.
+CREATE TABLE named_rows (source_row VARCHAR, line VARCHAR, said_at_ms VARCHAR);
+-- excluded_rows: rows that no message is for, by each message; drops: those that end what their key had.
+CREATE TABLE excluded_rows (source_row VARCHAR, line VARCHAR, drops VARCHAR);
+-- renamed_rows: ids of accepted rows, and by what id they are known now.
+CREATE TABLE renamed_rows (source_row VARCHAR, accepted_row VARCHAR);
 CREATE TABLE unmapped_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, line VARCHAR);
 -- unnamed_rows: those of them that have a value which no condition of the mapping names.
 CREATE TABLE unnamed_rows (line VARCHAR, column_name VARCHAR, cell_value VARCHAR);
@@ -54,6 +58,17 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name, 
   SELECT k.kind_name, r.source_row, NULL, NULL, false
   FROM refused_rows r, (SELECT DISTINCT kind_name FROM kinds) k WHERE r.kind_name = $1 AND k.kind_name <> $1;
 
+-- name: list_accepted_ids
+-- In: the state. Out: the ids of its rows.
+SELECT source_row FROM accepted_rows WHERE source_row IS NOT NULL UNION SELECT source_row FROM shared_row_claims
+UNION SELECT source_row FROM refused_before ORDER BY source_row;
+
+-- name: rename_rows
+-- In: renamed_rows. Out: accepted_rows; shared_row_claims; refused_before.
+UPDATE accepted_rows SET source_row = r.accepted_row FROM renamed_rows r WHERE r.source_row = accepted_rows.source_row;
+UPDATE shared_row_claims SET source_row = r.accepted_row FROM renamed_rows r WHERE r.source_row = shared_row_claims.source_row;
+UPDATE refused_before SET source_row = r.accepted_row FROM renamed_rows r WHERE r.source_row = refused_before.source_row;
+
 -- name: take_latest
 -- In: named_rows; mapped_rows, of a table of changes. Out: mapped_rows, of several rows with one key only the latest: by their times, if all have
 -- one, or else the last one in the file.
@@ -61,7 +76,9 @@ CREATE MACRO key_cells_of(source_row) AS source_row[3:];
 CREATE TABLE latest_rows AS
   SELECT key_cells, line FROM (
     SELECT key_cells, line, said, count(said) OVER each_key = count(*) OVER each_key AS are_timed
-    FROM (SELECT key_cells, CAST(line AS BIGINT) AS line, max(CAST(said_at_ms AS BIGINT)) AS said FROM named_rows GROUP BY key_cells, line)
+    FROM (
+      SELECT key_cells_of(source_row) AS key_cells, CAST(line AS BIGINT) AS line, max(CAST(said_at_ms AS BIGINT)) AS said
+      FROM named_rows GROUP BY key_cells, line)
     WINDOW each_key AS (PARTITION BY key_cells))
   QUALIFY row_number() OVER (PARTITION BY key_cells ORDER BY CASE WHEN are_timed THEN said END DESC NULLS LAST, line DESC) = 1;
 DELETE FROM mapped_rows WHERE (key_cells_of(source_row), CAST(line AS BIGINT)) NOT IN (SELECT (key_cells, line) FROM latest_rows);
@@ -72,7 +89,7 @@ INSERT INTO claims BY NAME
   SELECT w.kind_name, w.state_kind, w.key, w.org_unit_or_object, w.user_name, w.org_unit_ref, w.wanted_value, w.data, w.removal, w.template,
     b.source_row, w.said_at_ms, w.source_id_hash
   FROM accepted w JOIN row_claims b USING (key)
-    ANTI JOIN (SELECT DISTINCT state_kind || chr(31) || key_cells AS source_row FROM named_rows) n ON n.source_row = b.source_row
+    ANTI JOIN (SELECT DISTINCT source_row FROM named_rows) n ON n.source_row = b.source_row
     ANTI JOIN (SELECT DISTINCT key FROM claims) c ON c.key = w.key;
 
 -- name: name_claims
@@ -232,14 +249,21 @@ UPDATE difference SET change = CASE WHEN change = 'held' THEN 'kept' ELSE 'uncha
 SELECT key, removal FROM difference WHERE change = 'removed' AND removal IS NOT NULL;
 
 -- name: count_rows
--- In: problems; difference; last_values; unnamed_rows. Out: the lines of a table that are refused, held, emptied, and those whose values
--- nothing names. Every other unusable row is reported by its line, as is a row with a cell that no longer gives a value.
+-- In: problems; difference; last_values; unnamed_rows; excluded_rows; row_claims; named_rows; claims. Out: the lines of a table that are
+-- refused, held, emptied, and those whose values nothing names; drops for whose key nothing was there, in the file or before; lines that no
+-- message is for though another row with their key is used. Every other unusable row is reported by its line, as is a row with a cell that no longer gives a value.
 WITH told AS (SELECT DISTINCT line FROM problems WHERE line IS NOT NULL),
   withheld AS (SELECT DISTINCT line FROM difference WHERE is_claimed AND is_withheld(withheld_value, accepted_value)),
-  unnamed AS (SELECT DISTINCT CAST(line AS BIGINT) AS line FROM unnamed_rows ANTI JOIN told ON told.line = CAST(unnamed_rows.line AS BIGINT))
+  unnamed AS (SELECT DISTINCT CAST(line AS BIGINT) AS line FROM unnamed_rows ANTI JOIN told ON told.line = CAST(unnamed_rows.line AS BIGINT)),
+  drops AS (SELECT DISTINCT line FROM excluded_rows WHERE drops IS NOT NULL),
+  ending AS (
+    SELECT line FROM excluded_rows SEMI JOIN row_claims USING (source_row)
+    UNION SELECT e.line FROM excluded_rows e JOIN named_rows n ON n.source_row = e.source_row AND n.line <> e.line),
+  used AS (FROM claims WHERE line IS NOT NULL)
 SELECT (SELECT count(*) FROM told ANTI JOIN withheld USING (line)), (SELECT count(*) FROM told SEMI JOIN withheld USING (line)),
   (SELECT count(DISTINCT line) FROM last_values ANTI JOIN told USING (line) ANTI JOIN unnamed USING (line) WHERE stays(field_value)),
-  (SELECT count(*) FROM unnamed);
+  (SELECT count(*) FROM unnamed), (SELECT count(*) FROM drops ANTI JOIN ending USING (line)),
+  (SELECT count(DISTINCT line) FROM (FROM excluded_rows WHERE drops IS NULL) SEMI JOIN used USING (source_row));
 
 -- name: report_unnamed
 -- In: unnamed_rows; $1: the name of the file. Out: problems: one line for each value, as one word in the mapping solves it. Values that are
