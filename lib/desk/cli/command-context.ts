@@ -7,7 +7,7 @@ import { RefusedError, UsageError } from '../../stage/command-errors.ts';
 import { readStack } from '../../stage/stack-outputs.ts';
 import { isNamed, type Target, type TargetOptions, targetFrom } from '../../stage/target.ts';
 import { type Filter, filterSchema } from '../messages/letters/filter.ts';
-import type { OperatorContext } from '../operator-actions/operator-context.ts';
+import type { OperatorContext, Question } from '../operator-actions/operator-context.ts';
 import { optionOf } from '../views/filter-options.ts';
 import { quoted } from '../views/quoted.ts';
 import { text, type View } from '../views/view.ts';
@@ -131,16 +131,29 @@ export const contextOf = (cli: Cli, command: Command): CommandContext => {
     renew: () => {},
     progress: (what) => createProgress(terminal, what),
     bar: (what) => createBar(terminal, what),
-    ask: async ({ text: sentence, act, isOptional = false, ownOption }) => {
+    ask: async (question) => {
+      const { text: sentence, act, isOptional = false, ownOption } = question;
       if (sentence !== undefined) show('', [text(sentence)]);
-      if (ownOption !== undefined) return (await agreed(`${act}?`, ownOption)) ? {} : undefined;
-      if (!isOptional) return (await agreed(`${act}?`)) ? {} : undefined;
-      const answer = isJson ? undefined : await terminal.ask(`${act}? [y/N] `);
-      return isYes(answer ?? '') ? {} : undefined;
+      const isAgreed = isOptional
+        ? await agreedIfAsked({ terminal, isJson }, question)
+        : await agreed(`${act}?`, ownOption);
+      return isAgreed ? {} : undefined;
     },
     sentence: (error) => errorSentence(error, command.optsWithGlobals(), roleFor(command)),
     besideData: () => contextOf(besideData(cli), command),
   };
+};
+
+/** Where nobody can be asked, it is declined, and says so. */
+const agreedIfAsked = async (
+  { terminal, isJson }: Pick<CommandContext, 'terminal' | 'isJson'>,
+  { act, ownOption }: Pick<Question, 'act' | 'ownOption'>,
+): Promise<boolean> => {
+  const answer = isJson ? undefined : await terminal.ask(`${act}? [y/N] `);
+  if (answer !== undefined) return isYes(answer);
+  const way = ownOption === undefined ? '' : ` Pass ${ownOption} to confirm.`;
+  terminal.err(`Not done, as there is no terminal to ask on: ${act}.${way}\n`);
+  return false;
 };
 
 const besideData = (cli: Cli): Cli => ({

@@ -14,7 +14,7 @@ export type Question = {
   act: string;
   /** Only for the console. */
   fields?: readonly Field[];
-  /** --yes does not agree to it; without a terminal, it is declined. */
+  /** --yes does not agree to it; without a terminal, it is declined, and the rest is done. */
   isOptional?: true;
   /** The option by which a script agrees: --yes does not, and without a terminal it is named. */
   ownOption?: string;

@@ -149,6 +149,7 @@ export const sendingHooks = (
         text: 'Some letters of the canary have no outcome yet. Send the rest of their causes all the same?',
         act: 'Send them',
         isOptional: true,
+        ownOption: '--continue-undecided',
       });
       isAsking = false;
       return answer !== undefined;

@@ -8,7 +8,7 @@ import { countOf } from '../views/format.ts';
 import { canaryView, resultView } from '../views/plan.ts';
 import { goneNotes, maxRevealed, revealedView, verifiedView, verifyReasons } from '../views/verify.ts';
 import { text } from '../views/view.ts';
-import type { OperatorContext } from './operator-context.ts';
+import type { OperatorContext, Question } from './operator-context.ts';
 import { sendingHooks } from './send.ts';
 
 type VerifyRequest = Pick<Parameters<typeof verifyLetters>[1], 'filter' | 'limit'> & {
@@ -36,13 +36,9 @@ export const verify = async (
     const more = unclear.length - ids.length;
     show('Revealed', revealedView(revealed, { reason, more, filter: decidable(filter) }), { revealed });
   }
-  const agreed = async (
-    isGiven: boolean | undefined,
-    act: string,
-    isDestructive = false,
-  ): Promise<boolean> => {
+  const agreed = async (isGiven: boolean | undefined, question: Question): Promise<boolean> => {
     if (signal.aborted) return false;
-    return isGiven ?? (await operator.ask({ act, isOptional: true, isDestructive })) !== undefined;
+    return isGiven ?? (await operator.ask({ isOptional: true, ...question })) !== undefined;
   };
   const idsOf = (wanted: 'found' | 'absent') =>
     verified.letters.flatMap(({ id, found }) => (found === wanted ? [id] : []));
@@ -56,12 +52,19 @@ export const verify = async (
   };
   const lettersText = (count: number): string => countOf(count, 'letter that was', 'letters that were');
   let isDone = verified.letters.length > 0;
-  const discarding = `Discard ${lettersText(verified.found)} found on the platform`;
-  if (verified.found > 0 && (await agreed(given.discardFound, discarding, true))) {
+  const discarding = {
+    act: `Discard ${lettersText(verified.found)} found on the platform`,
+    ownOption: '--discard-found',
+    isDestructive: true,
+  };
+  if (verified.found > 0 && (await agreed(given.discardFound, discarding))) {
     decided('found');
     isDone = (await discardFoundOnes(idsOf('found'), operator)) && isDone;
   }
-  const replaying = `Replay ${lettersText(verified.absent)} not found there`;
+  const replaying = {
+    act: `Replay ${lettersText(verified.absent)} not found there`,
+    ownOption: '--replay-absent',
+  };
   if (verified.absent > 0 && (await agreed(given.replayAbsent, replaying))) {
     decided('absent');
     isDone = (await replayAbsentOnes(idsOf('absent'), operator)) && isDone;

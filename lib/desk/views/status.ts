@@ -473,6 +473,17 @@ export const todoIn = (status: Status<OptionStatus>, typed: (command: string) =>
     );
     return [{ what: step.text, todo, commands }];
   });
+
+/** A person must act now or today, or nobody knows whether that is so. */
+export const needsSomebody = (status: Status<OptionStatus>): boolean =>
+  firstOf(status, Number.POSITIVE_INFINITY).some(
+    (block) =>
+      block &&
+      ('step' in block
+        ? block.severity === 'now' || block.severity === 'today'
+        : 'tone' in block && block.tone === 'unknown'),
+  );
+
 const overdueSteps = (look: Status['expected']): View =>
   (look?.things ?? [])
     .filter(({ isOverdue }) => isOverdue)

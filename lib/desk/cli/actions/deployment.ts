@@ -2,12 +2,12 @@ import { statusPartsOf } from '../../../options.ts';
 import { integrationNames } from '../../../stage/function-names.ts';
 import { changeDeliveries } from '../../operator-actions/deliveries.ts';
 import { documentOf, statusOf } from '../../stage-state/status.ts';
-import { statusView, todoIn } from '../../views/status.ts';
+import { needsSomebody, statusView, todoIn } from '../../views/status.ts';
 import type { CommandContext } from '../command-context.ts';
 
 export const status = async (
-  { target, name, signal, desks, terminal, print }: CommandContext,
-  { oldest = false }: { oldest?: boolean },
+  { target, name, signal, desks, terminal, print, finish }: CommandContext,
+  { oldest = false, check = false }: { oldest?: boolean; check?: boolean },
 ): Promise<void> => {
   const found = await statusOf(target, {
     functions: integrationNames(),
@@ -22,6 +22,7 @@ export const status = async (
     const isRead = Number.isFinite(terminal.width);
     return [{ heading: name }, ...(isRead ? [...others, first] : [first, ...others])];
   });
+  finish(!check || !needsSomebody(found));
 };
 
 const changing =

@@ -242,7 +242,7 @@ Examples:
 It reads the platform as the function would, with the credential of the same user, from the time of
 the attempt on. found: the change is there. absent: it is not there, and cannot appear any more.
 unclear: neither is certain, and the letter stays. Without a terminal, nothing is discarded or
-replayed unless you pass --discard-found or --replay-absent.
+replayed unless you pass --discard-found or --replay-absent; the command says so.
 The exit status is 1 while a letter stays.
 Letters of kind outdated are always unclear: compare what each sets with what the platform shows.`,
   edit: `

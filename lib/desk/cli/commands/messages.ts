@@ -29,6 +29,7 @@ const addStatus: AddCommand = (program, cli) => {
       '--oldest',
       'also show the age of the oldest message of each queue; the messages read for this count as received',
     )
+    .option('--check', 'exit with 1 if a person must act now or today, or if that is not known')
     .addHelpText('after', examples.status)
     .action(action(cli, () => import('../actions/deployment.ts'), 'status'));
 };
@@ -172,7 +173,11 @@ const examples = {
   status: `
 Examples:
   sis-relay status --stage prod
-  sis-relay status --local --json`,
+  sis-relay status --local --json
+  sis-relay status --stage prod --check
+
+Exit status: 0 the state was read, whatever it is, 1 it could not be read. With --check, 1 also if a
+person must act now or today, or if that is not known. With --json, todo has what to do first.`,
   waiting: `
 Examples:
   sis-relay waiting

@@ -6,6 +6,7 @@ import { pausedText } from '../../../../lib/desk/views/pause.ts';
 import {
   blockedView,
   connectionNotes,
+  needsSomebody,
   type OptionStatus,
   statusView,
   todoIn,
@@ -485,6 +486,16 @@ test('what to do first is also data', () => {
       commands: ['sis-relay letters replay --cause rejected-1 --stage prod'],
     },
   ]);
+});
+
+test('a script hears whether a person must act today, and not of what heals by itself', () => {
+  const needed = (...status: Parameters<typeof statusWith>) => needsSomebody(statusWith(...status));
+  expect(needed([], {})).toBe(false);
+  expect(needed([groupOf('unavailable', 2)], {})).toBe(false);
+  expect(needed([groupOf('rejected', 2)], {})).toBe(true);
+  expect(needed([], { reach: away })).toBe(true);
+  // What is not known may need somebody.
+  expect(needed([], { connection: undefined })).toBe(true);
 });
 
 test('what is expected and has not come is among what to do first, and how old the look is', () => {

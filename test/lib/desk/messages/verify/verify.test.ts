@@ -128,9 +128,13 @@ test('each letter is told apart, with whom it is about and why, and nothing is c
   await controls.key(refused, 'rotated');
 
   const before = await controls.state();
-  const { document, status, asked } = await verify();
+  const { document, status, asked, err } = await verify();
   const { letters, ...counts } = document;
   expect(counts).toEqual({ found: 6, absent: 4, unclear: 3 });
+  expect(err).toContain(
+    'Not done, as there is no terminal to ask on: Discard 6 letters that were found on the platform. Pass --discard-found to confirm.',
+  );
+  expect(err).toMatch(/Not done, .*: Replay 4 letters that were not found there\. Pass --replay-absent/);
   expect(byUser(document)).toEqual({
     ...Object.fromEntries(taken.map((userId) => [userId, 'found'])),
     ...Object.fromEntries(lost.map((userId) => [userId, 'absent'])),
