@@ -96,7 +96,7 @@ const allRooms: Record<string, string> = {
   'options/snapshots':
     'desk/cli desk/console desk/operator-actions desk/views desk/stage-state stage delivery/mapping delivery/handle delivery/letters crosswalk runtime/jobs platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
   'options/crosswalk-fill':
-    'desk/cli desk/console desk/operator-actions desk/views desk/stage-state stage crosswalk runtime/jobs platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
+    'desk/cli desk/console desk/operator-actions desk/views desk/stage-state desk/messages stage crosswalk runtime/jobs platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
   'options/changes':
     'stage delivery/mapping delivery/handle platform/auth platform/client runtime/telemetry runtime/files runtime/privacy runtime/aws message',
   'options/course-export':
@@ -106,10 +106,10 @@ const allRooms: Record<string, string> = {
   'desk/console':
     'desk/operator-actions desk/views desk/stage-state desk/messages stage delivery/mapping delivery/letters runtime/privacy message',
   'desk/operator-actions': 'desk/views desk/messages stage',
-  'desk/views': 'desk/stage-state desk/messages stage runtime/telemetry runtime/privacy message',
+  'desk/views': 'desk/stage-state desk/messages stage crosswalk runtime/telemetry runtime/privacy message',
   'desk/stage-state': 'desk/messages stage runtime/jobs runtime/telemetry runtime/aws message',
   'desk/messages':
-    'stage delivery/mapping delivery/handle delivery/letters delivery/ledger platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
+    'stage delivery/mapping delivery/handle delivery/letters delivery/ledger crosswalk platform/resources platform/client runtime/files runtime/privacy runtime/aws message',
   stage:
     'delivery/handle runtime/jobs platform/auth platform/resources platform/client platform/rate-limit runtime/telemetry runtime/privacy runtime/aws message',
   'delivery/mapping': 'delivery/handle runtime/files message',

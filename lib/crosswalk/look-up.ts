@@ -5,7 +5,7 @@ import type { Platform } from '../platform/client/client.ts';
 import { type GradeObject, getGradeObjects, isNamed } from '../platform/resources/grade-objects.ts';
 import type { DynamoDb } from '../runtime/aws/dynamodb.ts';
 import { createGradeObjectLists, type GradeObjectLists } from './grade-object-lists.ts';
-import type { CrosswalkKind } from './kinds.ts';
+import { kindOfField } from './kinds.ts';
 import { listed, type Meaning, Meanings, meaningOfAll } from './meanings.ts';
 import { NearNameSearch } from './near-name-search.ts';
 import { nearestOf } from './near-names.ts';
@@ -32,14 +32,6 @@ type Options = {
 /** The calls of the platform that a look-up may make. */
 export const lookUpOperations = [getGradeObjects];
 
-const kindOf: Readonly<Record<string, CrosswalkKind>> = {
-  orgUnitCode: 'orgUnitCode',
-  fromParentCode: 'orgUnitCode',
-  toParentCode: 'orgUnitCode',
-  userName: 'userName',
-  orgDefinedId: 'orgDefinedId',
-};
-
 export const crosswalkOn = (table: string | undefined, dynamodb: DynamoDb): Crosswalk =>
   createCrosswalk({
     table: table === undefined ? undefined : createCrosswalkTable({ dynamodb, table, nowMs: Date.now }),
@@ -55,12 +47,12 @@ export const createCrosswalk = ({ table, nowMs }: Options) => {
   };
 
   const meaningOf = async (sisId: SisId, sentMs: number): Promise<Meaning> => {
-    const kind = kindOf[sisId.field];
+    const kind = kindOfField[sisId.field];
     return kind && tabled ? tabled.meanings.of(kind, sisId, sentMs) : meaningOfAll([]);
   };
 
   const unknown = async (sisId: SisId): Promise<MessageFailure> => {
-    const kind = kindOf[sisId.field];
+    const kind = kindOfField[sisId.field];
     if (kind === undefined || tabled === undefined) return noCrosswalk(sisId);
     const fills = await tabled.fills().catch(() => undefined);
     return unknownName(sisId, { kind, fills, near: await tabled.nearNames.nearTo(kind, sisId.value) });
@@ -89,7 +81,7 @@ export const createCrosswalk = ({ table, nowMs }: Options) => {
     /** Call this if the platform does not know what they stood for: the next look-up asks the table, and the platform, again. */
     forget: (sisIds: readonly SisId[]) => {
       for (const sisId of sisIds) {
-        const kind = kindOf[sisId.field];
+        const kind = kindOfField[sisId.field];
         if (kind) tabled?.meanings.forget(kind, sisId);
       }
       gradeObjects.forget();

@@ -1,7 +1,7 @@
 import { MessageFailure } from '../message/failure.ts';
 import { ownText, type SafeText, safe, safeList } from '../message/safe-text.ts';
 import { formerNamesField, type SisId } from '../message/sis-ids.ts';
-import { type CrosswalkKind, type CrosswalkSource, crosswalkSources } from './kinds.ts';
+import { type CrosswalkKind, type CrosswalkSource, crosswalkSources, kindOfField } from './kinds.ts';
 import { differenceText, type NearName, ruleFor } from './near-names.ts';
 import type { LastFill } from './table.ts';
 
@@ -50,6 +50,7 @@ export const unknownName = (
     const { filledMs } = fills?.get(`${kind}/${source}`) ?? {};
     return filledMs === undefined ? safe`never filled` : safe`last filled ${minuteOf(filledMs)}`;
   };
+  const isFilled = crosswalkSources.some((source) => fills?.has(`${kind}/${source}`));
   const sources = safeList(
     crosswalkSources.map((source) => safe`${sourceText[source]} (${filled(source)})`),
     ' and from ',
@@ -57,8 +58,33 @@ export const unknownName = (
   return unknownId(
     sisId,
     safe`The crosswalk does not know this data.${sisId.field}${nearText(near)}${fills ? safe`. It has names from ${sources}` : ''}`,
-    `${nearRemedy('The crosswalk', near)}Look the name up (\`sis-relay crosswalk show ${optionOf[kind]} <name>\`). If it is right, add it on the platform or in the university’s file. The next fill learns it, or a fill that you start now (\`sis-relay crosswalk fill\`). ${correctIt}`,
+    `${fills && !isFilled ? neverFilled : nearRemedy('The crosswalk', near)}Look the name up (\`sis-relay ${lookUpCommand(kind)}\`). If it is right, add it on the platform or in the university’s file. The next fill learns it, or a fill that you start now (\`sis-relay ${fillCommand(kind)}\`). ${correctIt}`,
   );
+};
+
+const neverFilled = 'The crosswalk has no names of this kind yet: fill it first. ';
+
+/** `name`: as it is typed. */
+export const lookUpCommand = (kind: CrosswalkKind, name = '<name>'): string =>
+  `crosswalk show ${optionOf[kind]} ${name}`;
+
+/** Of users, it learns nothing from the platform's list of org units: without a file of users, only classlists have them. */
+export const fillCommand = (kind: CrosswalkKind): string =>
+  kind === 'orgUnitCode' ? 'crosswalk fill' : 'crosswalk fill --classlists';
+
+type UnknownName = {
+  field: string;
+  kind: CrosswalkKind;
+  /** At that time, no source had ever given names of its kind. */
+  wasEmpty: boolean;
+};
+
+/** What the error of an unknown name says; undefined for any other error. */
+export const unknownNameIn = (error: string): UnknownName | undefined => {
+  const [, field = ''] = /^The crosswalk does not know this data\.(\w+)/.exec(error) ?? [];
+  const kind = Object.hasOwn(kindOfField, field) ? kindOfField[field] : undefined;
+  if (kind === undefined) return undefined;
+  return { field, kind, wasEmpty: error.includes('never filled') && !error.includes('last filled') };
 };
 
 export const unknownGradeObject = (

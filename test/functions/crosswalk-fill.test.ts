@@ -110,6 +110,7 @@ describe('org units', () => {
     expect(answer).toMatchObject({
       outcome: 'filled',
       message: 'The crosswalk is filled from the platform’s list of org units.',
+      withoutUsers: true,
       files: [],
       fills: [
         { kind: 'orgUnitCode', source: 'platform', names: 68, added: 68, removed: 0, changed: 0, moved: 0 },
@@ -230,6 +231,7 @@ describe('users.csv', () => {
     expect(answer).toMatchObject({
       message: 'The crosswalk is filled from the platform’s list of org units, crosswalk/users.csv.',
       unread: ['crosswalk/a/users.csv', 'crosswalk/user.csv'],
+      withoutUsers: false,
     });
     await remove('crosswalk/a/users.csv');
     await remove('crosswalk/user.csv');

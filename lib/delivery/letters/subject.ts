@@ -59,6 +59,24 @@ const partsIn = (body: string): { data: Record<string, unknown>; time: unknown }
   return { data: Object(data) as Record<string, unknown>, time };
 };
 
+/**
+ * What may be the message's id in this field, the likeliest first. `named` does not say which is which: a user's is the first, and an id
+ * may contain what is between two.
+ */
+export const possibleNames = (field: string, named = ''): string[] => {
+  const parts = named.split(between);
+  if (named === '' || !namesFirst.includes(field) || parts.length > maxParts) return [];
+  const beginnings = parts.slice(0, /^user|^orgDefined/.test(field) ? 1 : parts.length);
+  return parts.flatMap((_, more) =>
+    beginnings.flatMap((_, from) =>
+      from + more < parts.length ? parts.slice(from, from + more + 1).join(between) : [],
+    ),
+  );
+};
+
+/** One of each field, and a few that are in the ids themselves. */
+const maxParts = 8;
+
 /** Any other value may be a name or a sentence. */
 const idIn = (value: unknown): string | undefined =>
   (typeof value === 'number' || typeof value === 'string') && /^\d{1,16}$/.test(String(value))

@@ -1,3 +1,4 @@
+import { fillCommand, lookUpCommand, unknownNameIn } from '../../crosswalk/unknown-id.ts';
 import {
   grantsOf,
   healsByItself,
@@ -214,16 +215,28 @@ export const outdatedCommands = (these: string): View => [
   { lead: 'If something newer is there', command: `letters discard ${these} --reason <why>` },
 ];
 
-/** A name that the crosswalk lacks stays unknown, however often its letter is sent. */
-const crosswalkSteps = (error: string): View => {
-  const [, field = ''] = /^The crosswalk does not know this data\.(\w+)/.exec(error) ?? [];
-  const option = { orgUnitCode: '--code', userName: '--user-name', orgDefinedId: '--org-defined-id' }[field];
-  if (option === undefined) return [];
+type OneOrAll = { cause: string } | { id: string };
+
+/** A name that the crosswalk lacks stays unknown, however often its letter is sent. Privacy: no address has the name. */
+export const crosswalkSteps = (error: string, which: OneOrAll): View => {
+  const unknown = unknownNameIn(error);
+  if (unknown === undefined) return [];
+  const { kind, wasEmpty } = unknown;
+  const fill: View = [
+    { lead: 'First, to fill the crosswalk', command: fillCommand(kind) },
+    {
+      action: '/crosswalk-fill',
+      hidden: { classlists: kind === 'orgUnitCode' ? '' : 'yes' },
+      buttons: [{ text: 'Fill the crosswalk' }],
+    },
+  ];
   return [
-    error.includes('never filled')
-      ? { lead: 'First, to fill the crosswalk', command: 'crosswalk fill' }
-      : { lead: 'First, to look the name up', command: `crosswalk show ${option} <name>` },
-    { links: [{ text: 'Look the name up', to: '/crosswalk' }] },
+    ...(wasEmpty ? fill : []),
+    {
+      lead: wasEmpty ? 'Then, to look the name up' : 'First, to look the name up',
+      command: lookUpCommand(kind),
+    },
+    { links: [{ text: 'Look the name up', to: href('/crosswalk', which) }] },
   ];
 };
 
@@ -268,10 +281,7 @@ const correction = ({ error, letters }: { error: string; letters: number }, thes
 };
 
 /** The first action for letters of a kind; some kinds have none. */
-export const firstAction = (
-  { kind, error, letters = 1 }: ActionCounts,
-  which: { cause: string } | { id: string },
-): View => {
+export const firstAction = ({ kind, error, letters = 1 }: ActionCounts, which: OneOrAll): View => {
   const these = 'cause' in which ? `--cause ${which.cause}` : `--id ${which.id.slice(0, 8)}`;
   const count = countOf(letters, 'letter');
   if (needsDecision(kind))
@@ -303,7 +313,7 @@ export const firstAction = (
       { links: [edited, discardLink(` ${count}`, which)] },
     ];
   }
-  const steps = kind === 'unknown-id' ? crosswalkSteps(error) : [];
+  const steps = kind === 'unknown-id' ? crosswalkSteps(error, which) : [];
   const lead = steps.length === 0 ? 'To send again' : 'Once the name is known';
   return [...steps, { lead, command: `letters replay ${these}` }, replay];
 };
@@ -327,7 +337,7 @@ export const lookForm = (letters: number, which: NonNullable<Form['hidden']>): F
   ],
 });
 
-const editLink = (count: string, which: { cause: string } | { id: string }): Link => ({
+const editLink = (count: string, which: OneOrAll): Link => ({
   text: `Edit${count}`,
   to: href('/edit', which),
   isChange: true,
@@ -337,7 +347,7 @@ const editLink = (count: string, which: { cause: string } | { id: string }): Lin
 /** Further actions, without what is the first one. `letters`: how many they are about, for buttons. */
 export const otherLinks = (
   { kind, letters }: { kind: string; letters?: number },
-  which: { cause: string } | { id: string },
+  which: OneOrAll,
 ): Link[] => {
   const count = letters === undefined ? '' : ` ${countOf(letters, 'letter')}`;
   if (isCorrectedFirst(kind)) return [];
@@ -348,7 +358,7 @@ export const otherLinks = (
   return [first, discardLink(count, which)];
 };
 
-const discardLink = (count: string, which: { cause: string } | { id: string }): Link => ({
+const discardLink = (count: string, which: OneOrAll): Link => ({
   text: `Discard${count}`,
   to: href('/discard', which),
   isChange: true,

@@ -13,7 +13,15 @@ import type { Plan, PlannedGroup } from '../messages/replay/plan.ts';
 import type { ReplayResult } from '../messages/replay/replay.ts';
 import type { Canary, CauseCounts, OutcomeCounts, ReplayCounts, RunOptions } from '../messages/replay/run.ts';
 import { ageOf, countOf, durationOf, numberOf } from './format.ts';
-import { causeColumns, groupTable, matchText, origin, remarksOnLetters, revealCommand } from './letters.ts';
+import {
+  causeColumns,
+  crosswalkSteps,
+  groupTable,
+  matchText,
+  origin,
+  remarksOnLetters,
+  revealCommand,
+} from './letters.ts';
 import { isPaused, pausedNotes } from './pause.ts';
 import { type Block, href, type Note, part, section, type Tone, table, text, type View } from './view.ts';
 
@@ -50,6 +58,7 @@ const planSections = (plan: Plan, report: ProbeReport): View => {
         { tone: 'warn', text: sentenceOf(groups[0]?.why ?? '') },
         { tone: 'todo', text: plain(groups[0]?.todo ?? '') },
         editLinks(groups),
+        ...groups.slice(0, 1).flatMap(({ cause, error }) => crosswalkSteps(error, { cause })),
       ),
     ),
     notChecked.length > 0 &&

@@ -853,7 +853,9 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): Block => {
       },
       ...adviceOf(
         group,
-        isSentWithAll ? firstAction(group, { cause }).filter(isForConsole) : firstAction(group, { cause }),
+        isSentWithAll
+          ? firstAction(group, { cause }).filter((each) => !isReplayCommand(each))
+          : firstAction(group, { cause }),
       ),
       { links: otherLinks(group, { cause }) },
     ],
@@ -862,7 +864,8 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): Block => {
   );
 };
 
-const isForConsole = (block: View[number]): boolean => !(block && 'command' in block);
+const isReplayCommand = (block: View[number]): boolean =>
+  Boolean(block && 'command' in block && block.command?.startsWith('letters replay'));
 
 /** Whom letters harm, as far as they name it: `200 users in org unit 2001, grade object 5001`. */
 const harmText = (groups: readonly Group[]): string =>

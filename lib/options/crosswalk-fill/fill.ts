@@ -72,6 +72,8 @@ export type FillAnswer = {
   message: string;
   /** Files in the same folder that no fill reads, as their names are others. */
   unread: string[];
+  /** It looked for no users: there is no file of them, and nobody asked for classlists. */
+  withoutUsers: boolean;
   fills: FillResult[];
   files: FileRead[];
 };
@@ -118,7 +120,10 @@ const fillAll = async (run: Run): Promise<FillAnswer> => {
     ...(courses.length > 0 ? ['the classlists'] : []),
     ...Object.keys(looked.etags),
   ];
-  return step('tell', () => reportResult({ files, fills, sources, unread: looked.unread }, services));
+  // A schedule reads classlists only once a night.
+  const withoutUsers = !hasUsers && !wantsCourses && !run.request.isScheduled;
+  const found = { files, fills, sources, withoutUsers, unread: looked.unread };
+  return step('tell', () => reportResult(found, services));
 };
 
 type FilesChecked = {
@@ -338,7 +343,12 @@ const endFillIfFailureLasts = async <Result>(
  * output.
  */
 const reportResult = async (
-  { files, fills, sources, unread }: Pick<FillAnswer, 'files' | 'fills' | 'unread'> & { sources: string[] },
+  {
+    files,
+    fills,
+    sources,
+    ...found
+  }: Pick<FillAnswer, 'files' | 'fills' | 'unread' | 'withoutUsers'> & { sources: string[] },
   { observe, store }: FillServices,
 ): Promise<FillAnswer> => {
   for (const { key, badRows } of files)
@@ -362,5 +372,5 @@ const reportResult = async (
   observe.flush();
   const message =
     problems.length > 0 ? `${problems.join('; ')}.` : `The crosswalk is filled from ${sources.join(', ')}.`;
-  return { outcome, message, unread, fills, files };
+  return { outcome, message, ...found, fills, files };
 };

@@ -95,7 +95,7 @@ describe('a message that gives the SIS’ ids', () => {
     );
     expect(failure).toMatchObject({ message: result.reasons[0], detail: 'userName no' });
     expect(failure.remedy).toMatch(
-      /`sis-relay crosswalk show --user-name <name>`.*`sis-relay crosswalk fill`.*`sis-relay letters edit`.*The message waited for \d+ min/,
+      /`sis-relay crosswalk show --user-name <name>`.*`sis-relay crosswalk fill --classlists`.*`sis-relay letters edit`.*The message waited for \d+ min/,
     );
     const quiz = {
       orgUnitId: 2001,

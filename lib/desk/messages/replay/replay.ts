@@ -9,6 +9,7 @@ import { withLetters } from '../letters/leased-letters.ts';
 import type { Letter } from '../letters/letter.ts';
 import { type SelectedLetter, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
+import { namesPreflight } from './names-preflight.ts';
 import { type Plan, planReplay } from './plan.ts';
 import { type Preflight, type PreflightOptions, runPreflight } from './preflight.ts';
 import { type ReplayCounts, ReplayRun, type RunHooks, type RunOptions } from './run.ts';
@@ -59,13 +60,14 @@ export const replayLetters = async (
 ): Promise<ReplayResult> => {
   const { signal } = hooks;
   const selection = await selectLetters(target, options, signal);
-  const [{ preflight: probe, report }, refused] = await Promise.all([
+  const [{ preflight: probe, report }, lacksName, refused] = await Promise.all([
     runPreflight(target, selection, { ...options, ...hooks }),
+    namesPreflight(target, selection.letters),
     isStillInvalid(target, selection.letters, { ...hooks, atMost: options.lookAtMost ?? maxLooked }),
   ]);
   const preflight: Preflight = (letter) => {
     if (isCorrectedFirst(letter.record.kind) && !refused.has(letter)) return 'unchecked';
-    return refused.get(letter) ? refusedBecause(letter) : probe(letter);
+    return refused.get(letter) ? refusedBecause(letter) : (probe(letter) ?? lacksName(letter));
   };
   const { plan, toSend } = planReplay(selection, { ...options, preflight });
   const confirmed = await hooks.confirm(plan, report);

@@ -26,6 +26,7 @@ const answer = z.object({
   message: z.string(),
   /** Undefined: a version before 1.1 filled it. */
   unread: z.array(z.string()).optional(),
+  withoutUsers: z.boolean().optional(),
 });
 
 /** `held`: some names stay as they were, and a person must find out why. */

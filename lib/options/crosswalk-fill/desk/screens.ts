@@ -5,19 +5,23 @@ import {
   formOf,
   render,
 } from '../../../desk/console/console-services.ts';
-import { section, text, type View } from '../../../desk/views/view.ts';
+import { unknownNamesOf } from '../../../desk/messages/letters/unknown-names.ts';
+import { type Block, section, text, type View } from '../../../desk/views/view.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
+import type { Target } from '../../../stage/target.ts';
 import { awaitFill, startFill } from './fill.ts';
 import { listHeld, listMoved, showName } from './names.ts';
 import { acceptCode } from './operator-actions.ts';
 import { reassignedNamesIn } from './reassigned-names.ts';
-import { filledView, fillForm, heldView, kindLabelled, movedView, nameLabels, nameView } from './view.ts';
+import { filledView, fillForm, heldView, kindLabelled, lookUpForm, movedView, nameView } from './view.ts';
 
 const patienceMs = 15 * 60_000;
 
 export const addScreens = (services: ConsoleServices): void => {
   const { app, target, audit, runs } = services;
-  addScreen(services, ['/crosswalk', 'Crosswalk'], () => crosswalkScreen(services));
+  addScreen(services, ['/crosswalk', 'Crosswalk'], (query, context) =>
+    crosswalkScreen(services, { query, signal: context.req.raw.signal }),
+  );
 
   // Privacy: a user's name does not go into an address.
   app.post('/crosswalk', async (context) => {
@@ -71,32 +75,43 @@ export const addScreens = (services: ConsoleServices): void => {
   });
 };
 
-const crosswalkScreen = async (services: ConsoleServices): Promise<View> => {
+type Shown = { query: URLSearchParams; signal: AbortSignal };
+
+const crosswalkScreen = async (services: ConsoleServices, shown: Shown): Promise<View> => {
+  const { target } = services;
   const reassigned = await reassignedNamesIn(services.desks);
+  const lookUp = await lookUpSection(target, shown);
+  const isWanted = shown.query.size > 0;
   return [
-    section('Codes that have moved', ...movedView(await listMoved(services.target))),
+    isWanted && lookUp,
+    section('Codes that have moved', ...movedView(await listMoved(target))),
     ...(reassigned === undefined
       ? []
       : [
           section(
             'User names that passed to another record',
-            ...(await reassigned.read(services.target, services.signal)).view,
+            ...(await reassigned.read(target, services.signal)).view,
           ),
         ]),
-    section('What a name stands for', {
-      action: '/crosswalk',
-      isHarmless: true,
-      buttons: [{ text: 'Show' }],
-      fields: [
-        { choice: 'kind', label: 'Look for the', options: Object.values(nameLabels) },
-        { field: 'name', label: 'Name' },
-      ],
-    }),
+    !isWanted && lookUp,
     section(
       'Fill',
       text('The function crosswalk-fill reads the platform’s lists and the university’s files by schedule.'),
-      ...heldView(await listHeld(services.target)),
+      ...heldView(await listHeld(target)),
       fillForm,
     ),
   ];
+};
+
+/** Of the letters of a cause, with their names: an address has the cause only. */
+const lookUpSection = async (target: Target, { query, signal }: Shown): Promise<Block> => {
+  const [cause, id] = [query.get('cause'), query.get('id')];
+  const filter = cause !== null ? { cause: [cause] } : id !== null ? { id: [id] } : undefined;
+  const unknown = filter && (await unknownNamesOf(target, filter, signal));
+  const back = cause !== null ? `/causes#${cause}` : `/letters/${encodeURIComponent(id ?? '')}`;
+  return section(
+    'What a name stands for',
+    lookUpForm(unknown?.kind, unknown?.names ?? []),
+    filter !== undefined && { links: [{ text: 'Back to the letters', to: back }] },
+  );
 };

@@ -1,3 +1,4 @@
+import { fillCommand } from '../../../crosswalk/unknown-id.ts';
 import { ageOf, numberOf } from '../../../desk/views/format.ts';
 import { type Block, type Form, part, stepOf, table, text, type View } from '../../../desk/views/view.ts';
 import { plain } from '../../../runtime/privacy/printable.ts';
@@ -94,7 +95,7 @@ export const heldView = (held: readonly RetainedName[]): View =>
 /** Undefined: it has not ended. */
 export const filledView = (result: FillResult | undefined): View => {
   if (result === undefined) return [text('The fill is still running. Its function continues by itself.')];
-  const { outcome, message, unread = [] } = result;
+  const { outcome, message, unread = [], withoutUsers = false } = result;
   return [
     ...(outcome === 'filled'
       ? [{ tone: 'good' as const, text: message }]
@@ -103,8 +104,43 @@ export const filledView = (result: FillResult | undefined): View => {
       tone: 'warn',
       text: `Not read: ${unread.map(plain).join(', ')}. The names of the files that are read are ${crosswalkFiles.map(({ key }) => key).join(' and ')}`,
     },
+    ...(withoutUsers ? withoutUsersNotes : []),
   ];
 };
+
+const withoutUsersNotes: View = [
+  {
+    tone: 'warn',
+    text: `It learned no names of users: there is no ${crosswalkFiles[0].key}, and it did not read classlists`,
+  },
+  { lead: 'To read them from the classlists of all courses', command: fillCommand('userName') },
+  {
+    action: '/crosswalk-fill',
+    hidden: { classlists: 'yes' },
+    buttons: [{ text: 'Fill, with users from classlists' }],
+  },
+];
+
+/** Of so many names, a person looks some up. */
+const maxNames = 100;
+
+/** `names`: those of letters that wait for it. */
+export const lookUpForm = (kind: NameQuery['kind'] | undefined, names: readonly string[]): Form => ({
+  action: '/crosswalk',
+  isHarmless: true,
+  buttons: [{ text: 'Show' }],
+  fields: [
+    {
+      choice: 'kind',
+      label: 'Look for the',
+      options: Object.values(nameLabels),
+      ...(kind && { chosen: [nameLabels[kind]] }),
+    },
+    names.length > 1
+      ? { choice: 'name', label: 'Name', options: names.slice(0, maxNames) }
+      : { field: 'name', label: 'Name', value: names[0] },
+  ],
+});
 
 export const fillForm: Form = {
   action: '/crosswalk-fill',

@@ -102,16 +102,38 @@ test('a body without fields is corrected in an editor, which opens one letter', 
   });
 });
 
-test('a name that the crosswalk lacks is looked up before its letters are sent', () => {
-  const steps = (sources: string) =>
+test('a name that the crosswalk lacks is looked up before its letters are sent, in a crosswalk that has names', () => {
+  const steps = (field: string, ...fills: string[]) =>
     firstAction(
-      { kind: 'unknown-id', error: `The crosswalk does not know this data.orgUnitCode. It has ${sources}` },
+      {
+        kind: 'unknown-id',
+        error: `The crosswalk does not know this data.${field}. It has names from the platform’s list (${fills[0]}) and from the university’s file (${fills[1]})`,
+      },
       { cause: '0a1b2c3d' },
     );
-  expect(steps('names (never filled)')[0]).toMatchObject({ command: 'crosswalk fill' });
-  expect(steps('names (last filled today)')[0]).toMatchObject({ command: 'crosswalk show --code <name>' });
-  const [first] = steps('names').filter((each) => each && ('links' in each || 'action' in each));
-  expect(first).toMatchObject({ links: [{ to: '/crosswalk' }] });
+  const commands = (...of: Parameters<typeof steps>) =>
+    steps(...of).flatMap((each) => (each && 'command' in each ? each.command : []));
+  const [never, today] = ['never filled', 'last filled 2026-11-28T02:10Z'];
+  const sent = 'letters replay --cause 0a1b2c3d';
+  expect(commands('orgUnitCode', never, never)).toEqual([
+    'crosswalk fill',
+    'crosswalk show --code <name>',
+    sent,
+  ]);
+  // The platform's list of org units has no users.
+  expect(commands('userName', never, never)[0]).toBe('crosswalk fill --classlists');
+  expect(commands('orgUnitCode', today, never)).toEqual(['crosswalk show --code <name>', sent]);
+  expect(commands('userName', never, today)).toEqual(['crosswalk show --user-name <name>', sent]);
+  const inBrowser = (...of: Parameters<typeof steps>) =>
+    steps(...of).filter((each) => each && ('links' in each || 'action' in each));
+  // A person's name is in no address.
+  const lookUp = { links: [{ to: '/crosswalk?cause=0a1b2c3d' }] };
+  expect(inBrowser('userName', never, never)).toMatchObject([
+    { action: '/crosswalk-fill', hidden: { classlists: 'yes' } },
+    lookUp,
+    { action: '/replay' },
+  ]);
+  expect(inBrowser('userName', never, today)[0]).toMatchObject(lookUp);
 });
 
 test('what is outdated is compared, then sent or discarded', () => {

@@ -18,9 +18,15 @@ test('several kinds of names that are held for one reason are told once, with th
 
 test('what a fill read is told, and what lies beside it and is not read', () => {
   const message = 'The crosswalk is filled from the platform’s list of org units, crosswalk/org-units.csv.';
-  const linesFor = (unread: string[]) =>
-    linesOf(filledView({ outcome: 'filled', message, unread }), { ...quietTerminal, width: 1_000 });
+  const linesFor = (unread: string[], more: { withoutUsers?: true } = {}) =>
+    linesOf(filledView({ outcome: 'filled', message, unread, ...more }), { ...quietTerminal, width: 1_000 });
   expect(linesFor([])).toEqual([`✓ ${message}`]);
+  // Whoever fills it for the name of a user must hear that it has none.
+  expect(linesFor([], { withoutUsers: true })).toEqual([
+    `✓ ${message}`,
+    'It learned no names of users: there is no crosswalk/users.csv, and it did not read classlists',
+    'To read them from the classlists of all courses: sis-relay crosswalk fill --classlists',
+  ]);
   expect(linesFor(['crosswalk/Users.csv', 'crosswalk/a\u0007b'])).toEqual([
     `✓ ${message}`,
     'Not read: crosswalk/Users.csv, crosswalk/a b. The names of the files that are read are crosswalk/users.csv and crosswalk/org-units.csv',

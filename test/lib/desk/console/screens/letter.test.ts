@@ -291,6 +291,29 @@ test('the message of a letter has its failure marked at the value that the platf
   await ours.close();
 });
 
+test('a name that the crosswalk lacks is looked up with one press, and is in no address', async () => {
+  const office = await offices.open();
+  const failure = {
+    kind: 'unknown-id' as const,
+    message:
+      'The crosswalk does not know this data.userName. It has names from the platform’s list (last filled 2026-11-28T02:10Z) and from the university’s file (never filled)',
+  };
+  const body = (userName: string) =>
+    eventBody('grade-push', { userId: undefined, userName, gradeObjectName: 'Midterm' });
+  await office.park(['lena', 'liam'].map((name) => ({ body: body(name), failure })));
+  const ours = await openConsole(office.target);
+  const [link = ''] = /\/crosswalk\?cause=[0-9a-f]{8}/.exec((await ours.get('/causes')).text) ?? [];
+  expect(link).not.toBe('');
+  const screen = (await ours.get(link)).text;
+  expect(screen).toMatch(/<option selected>user with the name<\/option>/);
+  expect(screen).toMatch(/<select name="name"><option>lena<\/option><option>liam<\/option>/);
+  expect(screen).toContain(`href="${link.replace('/crosswalk?cause=', '/causes#')}"`);
+  expect((await ours.post('/crosswalk', { kind: 'user with the name', name: 'lena' })).text).toContain(
+    'The crosswalk knows no user with the name lena.',
+  );
+  await ours.close();
+});
+
 const fieldIn = (page: string, path: string): string =>
   page.split('<div class="field">').find((each) => each.includes(`name="set:${path}"`)) ?? '';
 

@@ -1,5 +1,6 @@
 import { SendMessageBatchCommand } from '@aws-sdk/client-sqs';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { bucketOf, createCrosswalkTable } from '../../../../../lib/crosswalk/table.ts';
 import { type LetterFailure, sqsMessageOf } from '../../../../../lib/delivery/letters/dead-letter.ts';
 import { reindexLetters } from '../../../../../lib/desk/messages/letters/reindex.ts';
 import type { PreflightOptions } from '../../../../../lib/desk/messages/replay/preflight.ts';
@@ -154,5 +155,33 @@ describe('a letter cannot succeed yet', () => {
     expect((await plan()).send).toHaveLength(3);
     const paths = (await office.controls().requests()).map(({ path }) => path);
     expect(paths.every((path) => /versions|whoami/.test(path))).toBe(true);
+  });
+
+  test('while the crosswalk does not know its name, as far as the lists tell the name', async () => {
+    const { dynamodb, crosswalkTable = '' } = office.target();
+    const table = createCrosswalkTable({ dynamodb, table: crosswalkTable, nowMs: Date.now });
+    const know = (name: string) =>
+      table.put([{ bucket: bucketOf('userName', 'file', name), entries: new Map([[name, { ids: [301] }]]) }]);
+    const unknown = (field: string) =>
+      ({
+        kind: 'unknown-id',
+        message: `The crosswalk does not know this data.${field}. It is empty`,
+      }) as const;
+    const nameless = { userId: undefined, orgUnitId: undefined, orgUnitCode: 'ada' };
+    await know('ada');
+    await park('grade-push', unknown('userName'), { ...nameless, userName: 'lena · x' });
+    // A course has the name of a user.
+    await park('grade-push', unknown('orgUnitCode'), { ...nameless, userName: 'ada' });
+    await park('enrollment-create', unknown('fromParentCode'), { userId: undefined, userName: 'liam' });
+    const held = 'the crosswalk still does not know their names';
+    expect(await plan({}, { probe: false })).toMatchObject({
+      send: [['enrollment-create', 'unknown-id', 1]],
+      notYet: [
+        [held, 1],
+        [held, 1],
+      ],
+    });
+    await know('lena · x');
+    expect((await plan()).notYet).toEqual([[held, 1]]);
   });
 });
