@@ -33,12 +33,25 @@ export const fileRules = z.strictObject({
     .string()
     .refine((name) => isTimeZone(name) && /^[A-Za-z]/.test(name), 'must be a time zone such as Europe/Berlin')
     .optional(),
+  /** Values that stand for nothing, beside an empty cell. Without it, an id must not be one of the usual words. */
+  empty: z.array(z.string().min(1)).optional(),
   /** What separates cells. Without it, the first row shows it. */
   separator: z.enum(delimiters).optional(),
 });
 
 export type ValueRules = { [Name in keyof typeof valueRules]?: z.output<(typeof valueRules)[Name]> };
 export type FileRules = z.output<typeof fileRules>;
+
+/** What programs write where there is no value. Somebody may have such a name: then `empty` says which words stand for nothing. */
+export const usualBlanks: readonly string[] = [
+  ...['NULL', 'null', '(null)', '<null>', '\\N', 'N/A', '#N/A', 'n/a', 'NaN', 'None', 'undefined'],
+];
+
+/** An expression for a cell that may stand for nothing. */
+export const blankedSql = (cell: string, words: readonly string[]): string =>
+  words.length === 0
+    ? cell
+    : `CASE WHEN ${cell} IN (${words.map((word) => `'${word.replaceAll("'", "''")}'`).join(', ')}) THEN '' ELSE ${cell} END`;
 
 const blanks = ' \t\n\v\f\r\u00a0\u200b\u202f\u3000\ufeff';
 const quotes = '"\'„“”‚‘’«»';

@@ -1,6 +1,7 @@
 import type { MessageProblem } from '../../message/failure.ts';
 import { ownText, type SafeText, safe, safeList } from '../../message/safe-text.ts';
-import { ruled, type ValueRules } from './cell-rules.ts';
+import { sisFields } from '../../message/sis-ids.ts';
+import { ruled, usualBlanks, type ValueRules } from './cell-rules.ts';
 import { type Cell, isNumberText, put, typed } from './columns.ts';
 import type {
   Bound,
@@ -223,8 +224,15 @@ const make = ({ message, event, at }: EventToMap, input: MappingInput, problems:
 /**
  * The values that identify a row. They are read until nothing more is taken away: so a value that is a key already stays as it is.
  */
-export const keyOf = (given: MappingSource, { key = [] }: Pick<MappedMessage, 'key'>): string[] =>
-  key.map((origin) => keyText(textOf(rawIn(given, origin.name)), origin));
+export const keyOf = (
+  given: MappingSource,
+  { key = [] }: Pick<MappedMessage, 'key'>,
+  { empty = [] }: Cells,
+): string[] =>
+  key.map((origin) => {
+    const text = keyText(textOf(rawIn(given, origin.name)), origin);
+    return empty.includes(text) ? '' : text;
+  });
 
 export const keyText = (text: string, origin: Origin): string => {
   const read = ruled(text, origin.rules);
@@ -245,9 +253,14 @@ export const columnsBehind = (
   ]);
 
 const fieldIn = (
-  { types, from, values, otherwise }: Field,
+  { path, types, from, values, otherwise }: Field,
   input: MappingInput,
 ): { value?: unknown; problem?: SafeText; unlisted?: string } => {
+  const blank = from !== undefined && values === undefined && idFields.has(path) && blankIn(from, input);
+  if (blank)
+    return {
+      problem: safe`is ${ownText(blank)}, which stands for nothing where programs write it. If it is an id, set "empty": [] under "cells"`,
+    };
   const said = from === undefined ? undefined : valueIn(from, input);
   if (said === undefined) return { value: otherwise };
   if (typeof said === 'object') return { problem: safe`is an object or a list. Name the field within it` };
@@ -264,6 +277,17 @@ const fieldIn = (
   };
 };
 
+const idFields: ReadonlySet<string> = new Set(sisFields.flat());
+
+/** The word that stands for nothing in a column of an id, unless the mapping says which words do. */
+const blankIn = ({ parts, rules }: Origin, { given, cells }: MappingInput): string | undefined => {
+  if (cells.empty !== undefined) return undefined;
+  const texts = parts.map((part) =>
+    'column' in part ? textOf(meantBy(rawIn(given, part.column), { rules, cells })) : '',
+  );
+  return texts.find((text) => usualBlanks.includes(text));
+};
+
 const isLostComma = (value: unknown, types: Set<string>): boolean =>
   typeof value === 'string' &&
   !types.has('string') &&
@@ -271,16 +295,17 @@ const isLostComma = (value: unknown, types: Set<string>): boolean =>
   isNumberText(value, ',');
 
 /** Undefined if it is not given: an empty cell without quotes, or null. A template is given if each of its values is. */
-const valueIn = ({ parts, rules }: Origin, { given }: MappingInput): unknown => {
+const valueIn = ({ parts, rules }: Origin, { given, cells }: MappingInput): unknown => {
   const [first] = parts;
-  if (parts.length === 1 && first && 'column' in first) return meantBy(rawIn(given, first.column), rules);
+  if (parts.length === 1 && first && 'column' in first)
+    return meantBy(rawIn(given, first.column), { rules, cells });
   let whole = '';
   for (const part of parts) {
     if ('text' in part) {
       whole += part.text;
       continue;
     }
-    const value = meantBy(rawIn(given, part.column), rules);
+    const value = meantBy(rawIn(given, part.column), { rules, cells });
     if (value === undefined || value === '') return undefined;
     if (typeof value === 'object') return value;
     whole += String(value);
@@ -288,12 +313,12 @@ const valueIn = ({ parts, rules }: Origin, { given }: MappingInput): unknown => 
   return whole;
 };
 
-/** The value without what protects it: nothing may be left. */
-const meantBy = (value: unknown, rules: ValueRules): unknown => {
+/** The value without what protects it: nothing may be left, or a word that stands for nothing. */
+const meantBy = (value: unknown, { rules, cells }: { rules: ValueRules; cells: Cells }): unknown => {
   if (typeof value === 'number' && rules.digits !== undefined) return ruled(String(value), rules);
   if (typeof value !== 'string') return value;
   const text = ruled(value, rules);
-  return text === '' && value !== '' ? undefined : text;
+  return (text === '' && value !== '') || cells.empty?.includes(text) ? undefined : text;
 };
 
 const rawIn = (source: MappingSource, name: string): unknown => {

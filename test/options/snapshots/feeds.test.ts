@@ -7,7 +7,7 @@ import { firstIsQuick } from '../../first-is-quick.ts';
 import { typed } from '../../lib/desk/cli/typed.ts';
 import { removeTemporaryFolders, temporaryFolder } from '../../temporary-folder.ts';
 import { newStage } from './oracle/stage.ts';
-import { enrollment, entriesOfSis, smallSis, zipOf } from './sis.ts';
+import { changed, enrollment, entriesOfSis, smallSis, zipOf } from './sis.ts';
 
 afterAll(removeTemporaryFolders);
 
@@ -377,6 +377,73 @@ describe('the key of a row', () => {
       expect(platform.all()).toEqual(['2601 102 110']);
     });
   });
+});
+
+describe('a word that stands for nothing', () => {
+  const adding = (...names: string[]): string => table(...names.map((name) => `ADD,BIO,${name}`));
+
+  firstIsQuick([['NULL'], ['\\N'], ['N/A']])(
+    'is no id: a row with %s for a user is refused, and protects what was accepted of its course',
+    async (word) => {
+      const { put, platform } = newFiles();
+      await put('t.csv', adding('ada', 'ben', 'cleo'));
+      const { rows, report, bodies } = await put('t.csv', adding('ada', 'ben', word));
+      expect(bodies).toEqual([]);
+      expect(platform.all()).toEqual(['2601 101 110', '2601 102 110', '2601 103 110']);
+      expect(rows).toEqual({ 't.csv': { used: 2, refused: 1 } });
+      expect(report[0]).toContain(`"4","LOGIN","is ${word}, which stands for nothing`);
+      // Nor is a part of one.
+      const joined = { ...messages[0], data: { ...messages[0]?.data, orgUnitCode: '{COURSE}.{LOGIN}' } };
+      const other = newFiles({ messages: [joined] });
+      expect((await other.put('t.csv', adding(word))).rows).toEqual({ 't.csv': { used: 0, refused: 1 } });
+    },
+  );
+
+  test('is an id where the mapping says that nothing stands for nothing', async () => {
+    const { put, platform, crosswalk } = newFiles({ cells: { empty: [] }, messages });
+    crosswalk.fill('userName', { NULL: 104 });
+    await put('t.csv', adding('NULL'));
+    expect(platform.all()).toEqual(['2601 104 110']);
+  });
+
+  test('is an empty cell where the mapping names it, in keys, times and conditions', async () => {
+    const removed = { ...messages[0]?.removed, when: { ACTION: { empty: true } } };
+    const message = { ...messages[0], time: 'AT', removed };
+    const { put, platform } = newFiles({
+      mode: 'delta',
+      cells: { empty: ['-', 'NULL'] },
+      messages: [message],
+    });
+    const timed = (...rows: string[]): string => ['ACTION,COURSE,LOGIN,AT', ...rows, ''].join('\n');
+    await put('c.csv', timed('ADD,BIO,ada,NULL', 'ADD,BIO,ben,-'));
+    const { rows } = await put('c.csv', timed('-,BIO,ben,-', 'NULL,BIO,-,NULL', 'ADD,BIO,NULL,'));
+    // A drop of nobody keeps nobody else.
+    expect(platform.all()).toEqual(['2601 101 110', '2601 102 110']);
+    expect(rows).toEqual({ 'c.csv': { used: 1, refused: 2 } });
+    await put('c.csv', timed('-,BIO,ben,-', 'NULL,BIO,-,NULL'));
+    expect(platform.all()).toEqual(['2601 101 110']);
+  });
+
+  firstIsQuick<[string, object]>([
+    ['NULL', {}],
+    ['-', { cells: { empty: ['-'] } }],
+  ])(
+    'is no name in OneRoster: of %s, nothing is sent, and what was accepted stays',
+    async (word, settings) => {
+      const { put, platform, crosswalk } = newFiles({ messages }, settings);
+      crosswalk.fill('userName', { ada: 101, ben: 102, cleo: 103, [word]: 104 });
+      const zipWith = (username: string) => {
+        const { users, ...rest } = smallSis();
+        const sis = { ...rest, users: changed(users, 'u-ben', { username }), lineItems: [], results: [] };
+        const enrollments = ['ada', 'ben', 'cleo'].map((name) => enrollment('bio', name));
+        return zipOf(entriesOfSis({ ...sis, enrollments }));
+      };
+      await put('roster.zip', await zipWith('ben'));
+      const { rows } = await put('roster.zip', await zipWith(word));
+      expect(rows?.['enrollments.csv']).toEqual({ unchanged: 2, withoutName: 1 });
+      expect(platform.all()).toEqual(['2601 101 110', '2601 102 110', '2601 103 110']);
+    },
+  );
 });
 
 test('a time that cannot be read refuses a row, whatever the row does', async () => {

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Integration } from '../../../delivery/handle/integration.ts';
+import { usualBlanks } from '../../../delivery/mapping/cell-rules.ts';
 import type { Cell } from '../../../delivery/mapping/columns.ts';
 import {
   type Conditions,
@@ -52,6 +53,8 @@ type Context = MappedFile & {
   comparison: Comparison;
   /** With only the fields that identify whom a row is about. */
   naming: SnapshotMapping;
+  /** The same, of rows that cannot be used. */
+  meaning: SnapshotMapping;
   conditions: Conditions;
   acceptedIds: AcceptedIds;
 };
@@ -88,11 +91,13 @@ export const compareMapped = async (
   for (const statement of [timeZoneOf(mapping.cells), sql('tables'), sql('macros')]) await db.run(statement);
   const { isDelta = false } = mapping;
   comparison.isTableOfChanges = isDelta;
+  const naming = namingIn(mapping);
   const context: Context = {
     ...mapped,
     mapping,
     comparison,
-    naming: namingIn(mapping),
+    naming,
+    meaning: { ...naming, cells: { empty: [...usualBlanks], ...naming.cells } },
     conditions: conditionsOf(mapping),
     acceptedIds: await acceptedIdsIn(db, mapping),
   };
@@ -317,8 +322,11 @@ const control = /[\u0000-\u001f\u007f]/;
 const isId = (text: string): boolean => text !== '' && text.length <= 255 && !control.test(text);
 
 /** By what the row is known again, and the columns of its key that cannot be used. */
-const idOf = ({ row, at, message }: OneRow, { acceptedIds }: Context): { id: string; wrong: string[] } => {
-  const cells = keyOf(row, message);
+const idOf = (
+  { row, at, message }: OneRow,
+  { acceptedIds, mapping }: Context,
+): { id: string; wrong: string[] } => {
+  const cells = keyOf(row, message, mapping.cells);
   const wrong = columnsOfKey(message.key).filter((_, place) => !isId(cells[place] ?? ''));
   const key = cells.join(separator);
   const id = `${kindOf(at)}${wrong.length === 0 ? `${separator}${key}` : `#${hash('sha256', key).slice(0, 20)}`}`;
@@ -346,7 +354,7 @@ const namedRow = (one: OneRow, context: Context): (string | null)[] => {
 /** Adds what a message makes of a row, and returns why it makes nothing. */
 const take = (one: OneRow, context: Context, taken: RowBatches): Problem[] => {
   const { row, line, at, message } = one;
-  const { mapping, naming, conditions } = context;
+  const { mapping, meaning, conditions } = context;
   const { events, problems = [] } = eventsOf(row, mapping, at);
   const [made] = events ?? [];
   const isFor = made !== undefined || problems.length > 0;
@@ -368,7 +376,7 @@ const take = (one: OneRow, context: Context, taken: RowBatches): Problem[] => {
   const target = made && all.length === 0 ? targetIn({ ...one, made, id }, context) : { problems: all };
   if (made === undefined || 'problems' in target) {
     // The part of an unusable row that identifies whom it is about.
-    const named = eventsOf(row, naming, at).events?.[0]?.data;
+    const named = eventsOf(row, meaning, at).events?.[0]?.data;
     const whom = (field: 'orgUnitId' | 'userId') => (named ? tokenOf(named, field) : null);
     taken.unmapped_rows.push([message.function, id, whom('orgUnitId'), whom('userId'), String(line)]);
     if (unnamed === undefined) return 'problems' in target ? target.problems : [];
@@ -391,6 +399,9 @@ const take = (one: OneRow, context: Context, taken: RowBatches): Problem[] => {
   return [];
 };
 
+/** Behind all names: of two refused rows with one key, the one that names somebody counts. */
+const nobody = '~';
+
 /** Adds a row that ends what its key had. */
 const takeDrop = (one: OneRow, context: Context, taken: RowBatches): Problem[] => {
   const { row, line, at, message } = one;
@@ -398,7 +409,7 @@ const takeDrop = (one: OneRow, context: Context, taken: RowBatches): Problem[] =
   const { events, problems = [] } = eventsOf(row, context.naming, at);
   const all = [...problemsOfKey(wrong), ...problems, ...problemsOfTime(one, events?.[0])];
   // What a row would end, of which that is unknown, nobody wants by it: what other rows end, ends.
-  if (all.length > 0) taken.unmapped_rows.push([message.function, id, '', '', String(line)]);
+  if (all.length > 0) taken.unmapped_rows.push([message.function, id, nobody, nobody, String(line)]);
   else taken.excluded_rows.push([id, String(line), 'drop']);
   return all;
 };

@@ -1,4 +1,4 @@
-import { ruledSql, type ValueRules } from '../../../delivery/mapping/cell-rules.ts';
+import { blankedSql, ruledSql, usualBlanks, type ValueRules } from '../../../delivery/mapping/cell-rules.ts';
 import { rowsOf, type Table } from '../../../runtime/files/tables/table.ts';
 import { statementsIn } from '../compare/statements.ts';
 import { UnusableSnapshot } from '../unusable.ts';
@@ -99,7 +99,7 @@ const addNamed = async (table: Table, named: NameFilter, reading: PackageReading
   const pieces = parts.map((part, place) => {
     if ('text' in part) return `$${texts.push(part.text) + 2}`;
     const written = part.of === 'itself' ? `trimmed(r.v${place})` : `coalesce(l${place}.value, '')`;
-    const cell = ruledSql(written, rules);
+    const cell = blankedSql(ruledSql(written, rules), reading.comparison.settings.cells.empty ?? usualBlanks);
     cells.push(cell);
     return cell;
   });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type FileRules, ruledSql } from '../../../delivery/mapping/cell-rules.ts';
+import { blankedSql, type FileRules, ruledSql } from '../../../delivery/mapping/cell-rules.ts';
 import { readTable, type Table } from '../../../runtime/files/tables/table.ts';
 import { delimiterOf, type FileName, type FurtherName, fileNames, manifestOf } from './manifest.ts';
 import { openZip } from './zip.ts';
@@ -45,7 +45,9 @@ export const openExport = async (
           file,
           required,
           delimiterIn: (header: string) => cells.separator ?? delimiterOf(header),
-          ...(cells.strip && { readCell: (cell: string) => ruledSql(cell, { strip: cells.strip }) }),
+          ...((cells.strip || cells.empty) && {
+            readCell: (cell: string) => blankedSql(ruledSql(cell, { strip: cells.strip }), cells.empty ?? []),
+          }),
         };
         const table = readTable(piecesOf(file), join(folder, file), options);
         reading.add(table);

@@ -66,7 +66,7 @@ describe('a table', () => {
   const times = (...rows: string[]) => rows.map((row) => `TIME,${row.replace(' ', ',active,')}`);
   const logins = ['same', 'later', 'kept', 'none', 'future', 'wrong'];
   const first = times(...logins.map((login) => `${login},S ${early}`));
-  const categories = (...each: string[]) => each.map((each, at) => `NULL,,,item,,HW${at},${each}`);
+  const categories = (...each: string[]) => each.map((each, at) => `NIL,,,item,,HW${at},${each}`);
   const byRole = ['MAP,gil,S,active', 'MAP,tess,A,active'];
   const onePlace = ['IN,ian,S,out', 'IN,ian,S,active', 'AT,ada,S,active', 'AT,cara,S,out'];
 
@@ -176,7 +176,7 @@ describe('a table', () => {
 
   test('sends null where its mapping names that for a value, and once alone', () => {
     const [first, second, third] = [all, changed, last].map(({ of }) =>
-      Object.fromEntries(of('NULL').events.map(({ data }) => [data.gradeObjectName, data.categoryId])),
+      Object.fromEntries(of('NIL').events.map(({ data }) => [data.gradeObjectName, data.categoryId])),
     );
     expect(first).toEqual({ HW0: 7, HW1: null, HW2: undefined, HW3: null });
     // An empty cell leaves what was sent.
