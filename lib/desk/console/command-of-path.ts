@@ -9,6 +9,7 @@ export const verbs: Record<string, CommandName> = {
   '/edit/values': 'letters show --reveal',
   '/discard': 'letters discard',
   '/export': 'letters export',
+  '/exports/:id/discard': 'letters discard',
   '/import': 'letters import',
   '/restore': 'letters import',
   '/uncertain': 'letters verify',
@@ -25,5 +26,5 @@ export const verbs: Record<string, CommandName> = {
 /** Of an address, with its query and fragment or without. */
 export const commandOfPath = (address: string): CommandName | undefined => {
   const [path = ''] = address.split(/[?#]/);
-  return verbs[path.replace(/^\/letters\/[^/]+\/reveal$/, '/letters/:id/reveal')];
+  return verbs[path.replace(/^\/(letters|exports)\/[^/]+\/(reveal|discard)$/, '/$1/:id/$2')];
 };

@@ -67,6 +67,23 @@ export type ConsoleServices = {
 
 export type { Context };
 
+/** A plan that was left open must not offer letters that are long done. */
+export const withdrawStale = async ({
+  lists,
+  runs,
+}: Pick<ConsoleServices, 'lists' | 'runs'>): Promise<void> => {
+  if (!runs.all().some(({ question }) => question?.letters)) return;
+  const { value, atMs } = await lists.letters.get();
+  const there = new Set(value.all.map(({ message }) => message));
+  for (const run of runs.all()) {
+    const { letters, askedMs = atMs, answer } = run.question ?? {};
+    // Older lists may lack what the plan found.
+    if (letters === undefined || askedMs >= atMs || letters.some((id) => there.has(id))) continue;
+    run.withdrawn = true;
+    answer?.(undefined);
+  }
+};
+
 const isView = (content: Html | View): content is View => Array.isArray(content);
 
 type Powers = Pick<ConsoleServices, 'readOnly' | 'roles'>;

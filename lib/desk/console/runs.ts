@@ -15,7 +15,9 @@ export type Run = {
   parts: Map<string, View>;
   progress: { what: string; done: number; of: number } | undefined;
   /** The id keeps an answer on an older page from counting for this question. */
-  question: (Question & { id: string; answer(given: Answer | undefined): void }) | undefined;
+  question: (Question & { id: string; askedMs: number; answer(given: Answer | undefined): void }) | undefined;
+  /** The letters of its plan were gone before anybody answered. */
+  withdrawn: boolean;
   /** Undefined: it is running. */
   ended: 'done' | 'failed' | undefined;
   problem: string | undefined;
@@ -57,6 +59,7 @@ export const createRuns = ({ target, audit, signal, sentence, onEnd }: RunsOptio
       ended: undefined,
       problem: undefined,
       stopped: false,
+      withdrawn: false,
     };
     const update = (news: Partial<Run>): void =>
       void Object.assign(run, { ...news, version: run.version + 1 });
@@ -78,7 +81,7 @@ export const createRuns = ({ target, audit, signal, sentence, onEnd }: RunsOptio
         };
         const decline = (): void => answer(undefined);
         at.signal.addEventListener('abort', decline);
-        update({ progress: undefined, question: { ...question, id: newId(), answer } });
+        update({ progress: undefined, question: { ...question, id: newId(), askedMs: Date.now(), answer } });
         return promise;
       },
     };

@@ -21,7 +21,7 @@ export const discard = async (
     signal,
     onProgress: operator.progress('Taking letters'),
     onDiscarded: operator.progress('Discarded'),
-    confirm: async (plan) => {
+    confirm: async (plan, letters) => {
       const became = plan.letters === 0 ? await endedLettersOfFilter(operator, filter) : [];
       const view = [...discardPlanView(plan), ...became];
       operator.show('Plan', view, { plan });
@@ -31,6 +31,7 @@ export const discard = async (
         hint: `They are archived, then deleted from the queue. Reason: ${reason}`,
         act: `Discard ${countOf(plan.letters, 'letter')}`,
         isDestructive: true,
+        letters,
       });
       return answer !== undefined;
     },

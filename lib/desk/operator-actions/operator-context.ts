@@ -18,6 +18,10 @@ export type Question = {
   isOptional?: true;
   /** The option by which a script agrees: --yes does not, and without a terminal it is named. */
   ownOption?: string;
+  /** What to know before agreeing, beside the button. Only for the console: a terminal has the plan right above. */
+  warnings?: View;
+  /** The letters that it is about: when all of them are gone, the question is withdrawn. */
+  letters?: readonly string[];
   /** What it does is not undone by itself. */
   isDestructive?: boolean;
 };

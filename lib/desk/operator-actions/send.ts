@@ -7,7 +7,16 @@ import type { RunHooks, RunOptions } from '../messages/replay/run.ts';
 import { editPlanView, mergedText, originalNotes } from '../views/changes.ts';
 import { filterOptions } from '../views/filter-options.ts';
 import { countOf, durationOf } from '../views/format.ts';
-import { canaryView, outcomesText, pausedView, planView, resultView, runSentence } from '../views/plan.ts';
+import { pausedWarnings } from '../views/pause.ts';
+import {
+  canaryView,
+  outcomesText,
+  pausedView,
+  planView,
+  resultView,
+  runSentence,
+  stillFailing,
+} from '../views/plan.ts';
 import { quoted } from '../views/quoted.ts';
 import { type Field, part, text } from '../views/view.ts';
 import { endedLettersOfFilter } from './ended-letters.ts';
@@ -29,7 +38,7 @@ export const replay = async (
     audit,
     functionsReachedMs: () => functionsReachedMs(target),
     onProgress: operator.progress('Taking letters'),
-    confirm: async (plan, connection) => {
+    confirm: async (plan, connection, letters) => {
       const paused = await pausedFunctions(target, functionsIn(plan));
       const view = [
         ...planView(plan, options.probe ? connection : 'not asked', paused),
@@ -43,6 +52,8 @@ export const replay = async (
         text: runSentence(plan, options),
         hint: runSentence(plan, others),
         act: `Send ${countOf(count, 'letter')}`,
+        warnings: [...pausedWarnings(paused), ...stillFailing(plan.send)],
+        letters,
         fields: [...sendingFields(options), { reason: 'optional', value: options.reason }],
       });
       if (answer === undefined) return false;
@@ -82,7 +93,7 @@ export const edit = async (
     audit: operator.audit,
     signal: operator.signal,
     onProgress: operator.progress('Taking letters'),
-    confirm: async (plan) => {
+    confirm: async (plan, letters) => {
       const paused = await pausedFunctions(operator.target, plan.functions);
       const view = [...editPlanView(plan), part(...pausedView(paused))];
       operator.show('Difference', view, { difference: plan.difference, plan, paused });
@@ -92,12 +103,15 @@ export const edit = async (
           act: `Give ${countOf(plan.letters, 'letter')} the same value`,
           ownOption: '--same-value',
           isDestructive: true,
+          letters,
         });
         if (agreed === undefined) return false;
       }
       const answer = await operator.ask({
         hint: `Reason: ${given.reason}`,
         fields: sendingFields(given),
+        warnings: pausedWarnings(paused),
+        letters,
         act: `Send ${countOf(plan.letters, 'letter')} like this`,
       });
       if (answer !== undefined) options.rate = rateIn(answer, options);

@@ -55,7 +55,7 @@ export const verify = async (
   const discarding = {
     act: `Discard ${lettersText(verified.found)} found on the platform`,
     ownOption: '--discard-found',
-    isDestructive: true,
+    letters: idsOf('found'),
   };
   if (verified.found > 0 && (await agreed(given.discardFound, discarding))) {
     decided('found');
@@ -64,6 +64,7 @@ export const verify = async (
   const replaying = {
     act: `Replay ${lettersText(verified.absent)} not found there`,
     ownOption: '--replay-absent',
+    letters: idsOf('absent'),
   };
   if (verified.absent > 0 && (await agreed(given.replayAbsent, replaying))) {
     decided('absent');

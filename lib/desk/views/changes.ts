@@ -76,6 +76,11 @@ export const exportedView = ({ exported, gone, limitReached }: ExportResult, fil
         ),
       ]
     : [text(`${gone === 0 ? 'No letter matches, so nothing' : 'Nothing'} was written to ${file}.`)]),
+  ...exportRemarks({ gone, limitReached }),
+];
+
+/** What an export left out. */
+export const exportRemarks = ({ gone, limitReached }: Pick<ExportResult, 'gone' | 'limitReached'>): View => [
   gone > 0 && { tone: 'warn', text: `${goneText(gone)} Run the same command again later.` },
   limitReached && { more: 'These are as many as were asked for' },
 ];

@@ -2,7 +2,8 @@ import { plain } from '../../runtime/privacy/printable.ts';
 import type { PauseRecord } from '../../runtime/telemetry/pauses.ts';
 import { minuteOf } from '../../stage/connection/check.ts';
 import { isStopped, type PauseChange, type PausedFunction } from '../../stage/pause.ts';
-import { type Form, type Note, text, type View } from './view.ts';
+import { ageOf } from './format.ts';
+import { type Form, type Note, type Step, stepOf, text, type View } from './view.ts';
 
 /** If AWS cannot be asked, its record decides. */
 export const isPaused = ({ state }: PausedFunction): boolean => state === undefined || isStopped(state);
@@ -43,6 +44,28 @@ export const pausedNotes = (paused: PausedFunction): readonly [Note, ...View] =>
         resumeForm(paused.function, `Resume ${paused.function}`),
       ]),
 ];
+
+/** `grade-push is paused by mary for 2 h: course move.` */
+export const pausedSentence = ({
+  function: name,
+  sinceMs = 0,
+  who = '',
+  reason = '',
+}: PausedFunction): string =>
+  plain(`${name} is paused by ${who} for ${ageOf(sinceMs)}: ${reason.replace(/\.$/, '')}.`);
+
+/** What a person paused on purpose is no fault: somebody asks that person. */
+export const pausedStep = (paused: PausedFunction): Step =>
+  paused.who === undefined || paused.isFiltered || !isPaused(paused)
+    ? stepOf(pausedNotes(paused), 'now')
+    : stepOf(pausedNotes(paused), 'today', { title: `${pausedSentence(paused)} Is that over?` });
+
+/** Beside the button that sends to them. */
+export const pausedWarnings = (paused: readonly PausedFunction[] = []): View =>
+  paused.filter(isPaused).map((each) => ({
+    tone: 'warn',
+    text: `${each.function} is paused: its letters would wait on its queue, and have no outcome until it is resumed.`,
+  }));
 
 export const resumeForm = (name: string, text: string): Form => ({
   action: '/resume',

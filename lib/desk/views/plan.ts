@@ -2,6 +2,7 @@ import {
   isCorrectedFirst,
   isProbed,
   lacksRight,
+  needsDecision,
   replayedOften,
   type UndecidedKind,
   undecidedKinds,
@@ -122,6 +123,22 @@ const causesToRemove = (groups: readonly PlannedGroup[]): View => {
     },
   ];
 };
+
+/** Letters that come back unless somebody has removed their cause, which no probe can see. */
+export const stillFailing = (groups: readonly PlannedGroup[]): View =>
+  [
+    ...Map.groupBy(
+      groups.filter(({ kind }) => !isProbed(kind) && !needsDecision(kind)),
+      ({ kind }) => kind,
+    ),
+  ].map(([kind, each]) => ({
+    tone: 'warn',
+    text: `${countOf(
+      sum(each),
+      'letter comes',
+      'letters come',
+    )} back if ${each.length === 1 ? 'its cause is' : 'their causes are'} still there (${kind}).`,
+  }));
 
 /** To correct what is invalid. */
 const editLinks = (groups: PlannedGroup[]): Block => ({

@@ -33,7 +33,7 @@ import {
   remarksOnLetters,
   revealCommand,
 } from './letters.ts';
-import { isPaused, pausedNotes, resumeForm } from './pause.ts';
+import { isPaused, pausedStep, resumeForm } from './pause.ts';
 import {
   type Block,
   type Cell,
@@ -285,15 +285,22 @@ type Overview = {
 };
 
 /** The console's first screen: each cause is a card, and what needs nobody is one line. */
-export const overviewView = (status: Status<OptionStatus>, { chart, asking, done }: Overview): View => [
-  { figures: figuresOf(status, done), health: healthOf(status), beside: chart },
-  {
-    title: 'What to do first',
-    isFirst: true,
-    part: [...asking, ...firstOf(status, Number.POSITIVE_INFINITY)],
-  },
-  { fold: sectionsOf(status), summary: 'Platform, pace, queues, versions, and letters by kind' },
-];
+export const overviewView = (status: Status<OptionStatus>, { chart, asking, done }: Overview): View => {
+  const first = firstOf(status, Number.POSITIVE_INFINITY);
+  // All is not well while a run waits for a person.
+  return [
+    { figures: figuresOf(status, done), health: healthOf(status), beside: chart },
+    {
+      title: 'What to do first',
+      isFirst: true,
+      part:
+        asking.length === 0
+          ? first
+          : [...asking, ...first.filter((each) => !(each && 'tone' in each && each.tone === 'good'))],
+    },
+    { fold: sectionsOf(status), summary: 'Platform, pace, queues, versions, and letters by kind' },
+  ];
+};
 
 /** Where a run of the console ended: a person goes on from there, without a way back. */
 export const nextView = (status: Status<OptionStatus>): View => {
@@ -433,7 +440,7 @@ const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): Vi
     ...wakeAllView(waiting),
     ...awayView(status),
     ...unansweredView(status),
-    ...paused.map((each) => stepOf(pausedNotes(each), 'now')),
+    ...paused.map(pausedStep),
     ...overdueSteps(status.expected),
     ...status.options.flatMap(({ first }) => first),
     ...atWorkView(status.atWork ?? []),

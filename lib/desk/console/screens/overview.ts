@@ -1,12 +1,15 @@
 import { setTimeout } from 'node:timers/promises';
 import type { IndexRecord } from '../../../delivery/letters/record.ts';
 import { UsageError } from '../../../stage/command-errors.ts';
+import { pausedFunctions } from '../../../stage/pause.ts';
 import { readFlow } from '../../messages/letters/list.ts';
 import { changeDeliveries, wake } from '../../operator-actions/deliveries.ts';
+import type { OperatorContext } from '../../operator-actions/operator-context.ts';
 import { readDone } from '../../stage-state/metric-counts.ts';
 import { hourly } from '../../views/hourly.ts';
+import { pausedSentence } from '../../views/pause.ts';
 import { nextView, overviewView } from '../../views/status.ts';
-import { type Block, stepOf, type View } from '../../views/view.ts';
+import { type Block, stepOf, text, type View } from '../../views/view.ts';
 import { createCachedValue } from '../cached-value.ts';
 import {
   addAction,
@@ -19,6 +22,7 @@ import {
   partOf,
   reasonIn,
   runOn,
+  withdrawStale,
 } from '../console-services.ts';
 import { html } from '../html/html.ts';
 import type { Run } from '../runs.ts';
@@ -80,6 +84,7 @@ export const addOverview = (services: ConsoleServices): void => {
   const dayChart = async (): Promise<Block> => ({ charts: [chartOf((await day.get()).value)] });
 
   const look = async () => {
+    await withdrawStale(services).catch(() => {});
     const [{ value, atMs }, known] = await Promise.all([
       services.status.get(),
       Promise.race([day.get().catch(() => undefined), setTimeout(patienceMs, undefined, { ref: false })]),
@@ -123,6 +128,23 @@ export const addOverview = (services: ConsoleServices): void => {
       if (functions.length === 0) throw new UsageError('Which function?');
       const named = known.filter((each) => functions.includes(each)).join(', ');
       const title = `${verb === 'pause' ? 'Pause' : 'Resume'} ${named}`;
-      return runs.begin(title, (at) => changeDeliveries(at, verb, { functions, known, reason }));
+      return runs.begin(title, async (at) => {
+        if (verb === 'resume' && !(await isPauseOver(at, functions))) return;
+        await changeDeliveries(at, verb, { functions, known, reason });
+      });
     });
+};
+
+/** What a person paused on purpose may still need the pause. */
+const isPauseOver = async (at: OperatorContext, functions: string[]): Promise<boolean> => {
+  const paused = (await pausedFunctions(at.target, functions)) ?? [];
+  const onPurpose = paused.filter(({ who }) => who !== undefined);
+  if (onPurpose.length === 0) return true;
+  const question = {
+    text: `${onPurpose.map(pausedSentence).join(' ')} Is that over?`,
+    act: `Resume ${functions.join(', ')}`,
+  };
+  if ((await at.ask(question)) !== undefined) return true;
+  at.show('Result', [text('Nothing was changed.')]);
+  return false;
 };

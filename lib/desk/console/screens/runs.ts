@@ -9,6 +9,7 @@ import {
   type Context,
   clock,
   htmlOf,
+  withdrawStale,
 } from '../console-services.ts';
 import { fieldOf, hiddenFields } from '../html/forms.ts';
 import { type Html, html, said } from '../html/html.ts';
@@ -23,22 +24,26 @@ export const addRuns = (services: ConsoleServices): void => {
     return run;
   };
 
-  addScreen(services, ['/runs', 'Runs'], () => [
-    table(
-      'What was started in this console',
-      runs.all(),
-      {
-        Run: ({ id, title }) => ({ text: title, to: `/runs/${id}` }),
-        'Works on': ({ about }) => about,
-        Begun: ({ startedMs }) => clock(startedMs),
-        State: stateOf,
-        Result: ({ problem, parts }) => problem ?? firstText(parts.get('Result') ?? parts.get('Outcomes')),
-      },
-      { empty: 'Nothing was started in this console yet.' },
-    ),
-  ]);
-  addScreen(services, ['/runs/:id', (context) => runOf(context).title], (_, context) => {
+  addScreen(services, ['/runs', 'Runs'], async () => {
+    await withdrawStale(services);
+    return [
+      table(
+        'What was started in this console',
+        runs.all(),
+        {
+          Run: ({ id, title }) => ({ text: title, to: `/runs/${id}` }),
+          'Works on': ({ about }) => about,
+          Begun: ({ startedMs }) => clock(startedMs),
+          State: stateOf,
+          Result: ({ problem, parts }) => problem ?? firstText(parts.get('Result') ?? parts.get('Outcomes')),
+        },
+        { empty: 'Nothing was started in this console yet.' },
+      ),
+    ];
+  });
+  addScreen(services, ['/runs/:id', (context) => runOf(context).title], async (_, context) => {
     const run = runOf(context);
+    await withdrawStale(services);
     const again = html`<noscript><meta http-equiv="refresh" content="2"></noscript>`;
     return html`${run.ended || run.question ? '' : again}<div data-live="/runs/${run.id}/live">${contentOf(run, services)}</div>`;
   });
@@ -77,12 +82,12 @@ const firstText = (view: View = []): string => {
 };
 
 const contentOf = (run: Run, services: ConsoleServices): Html => {
-  const { id, about, again, parts, progress, question, ended, problem } = run;
+  const { id, about, again, parts, progress, question, ended, problem, withdrawn } = run;
   return html`<p class="quiet">${said(about)}</p><p role="status" class="state ${ended ?? ''}">This run ${stateOf(run)}.${
     progress ? html` ${progress.what} ${numberOf(progress.done)} of about ${numberOf(progress.of)}` : ''
   }</p>${progress ? html`<progress max="${Math.max(1, progress.of)}" value="${progress.done}" aria-label="${progress.what}"></progress>` : ''}
 ${problem === undefined ? '' : html`<p class="problem" role="alert">${said(problem)}</p>`}
-${question ? questionOf(id, question) : ''}${[...parts].toReversed().map(([title, part]) => partOf(services, { title, part, isPast: ended !== undefined && title === 'Plan' && parts.has('Result') }))}
+${withdrawn ? html`<p>Its letters are gone: they were handled elsewhere, so this plan was withdrawn.</p>` : ''}${question ? questionOf(id, question, services) : ''}${[...parts].toReversed().map(([title, part]) => partOf(services, { title, part, isPast: ended !== undefined && title === 'Plan' && parts.has('Result') }))}
 ${ended ? html`<p>${again === undefined ? '' : html`<a href="${again}">Plan again</a> · `}<a href="/causes">Causes</a> · <a href="/letters">Letters</a></p>${htmlOf(services, [{ later: 'What to do next', to: '/next' }])}` : question ? '' : html`<form method="post" action="/runs/${id}/stop"><button>Stop</button></form>`}`;
 };
 
@@ -97,7 +102,8 @@ const partOf = (
 
 const questionOf = (
   run: string,
-  { id, text, hint = text, act, fields, isDestructive }: NonNullable<Run['question']>,
+  { id, text, hint = text, act, fields, isDestructive, warnings = [] }: NonNullable<Run['question']>,
+  services: ConsoleServices,
 ): Html =>
-  html`<form method="post" action="/runs/${run}/answer" class="question" tabindex="-1" autofocus aria-label="Question">${hiddenFields({ question: id })}${hint === undefined ? '' : html`<p>${said(hint)}</p>`}${fields?.map(fieldOf) ?? ''}
+  html`<form method="post" action="/runs/${run}/answer" class="question" tabindex="-1" autofocus aria-label="Question">${hiddenFields({ question: id })}${hint === undefined ? '' : html`<p>${said(hint)}</p>`}${htmlOf(services, warnings, 3)}${fields?.map(fieldOf) ?? ''}
 <div class="actions"><button name="answer" value="yes" class="main${isDestructive ? ' danger' : ''}">${act}</button> <button name="answer" value="no" formnovalidate>Do nothing</button></div></form>`;

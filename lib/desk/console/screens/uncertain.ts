@@ -98,7 +98,7 @@ const kindSection = (services: ConsoleServices, of: OfKind): Html => {
     ...(kind === 'uncertain'
       ? lookView(letters.length, given, isOne)
       : [revealForm(ids, { kind, isMain: isOne })]),
-    groupTable('What needs a decision', groups),
+    groupTable(`Causes of what is ${kind}`, groups),
   ];
   const hidden = hiddenFields({ ...given, shown: String(letters.length) });
   const decide = services.readOnly

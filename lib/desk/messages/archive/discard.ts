@@ -18,7 +18,8 @@ type DiscardOptions = ReadOptions & {
   reason: string;
   dryRun: boolean;
   audit: Audit;
-  confirm(plan: DiscardPlan): Promise<boolean>;
+  /** `ids`: of the letters that would be discarded. */
+  confirm(plan: DiscardPlan, ids: string[]): Promise<boolean>;
   onDiscarded?(discarded: number, of: number): void;
 };
 
@@ -42,7 +43,10 @@ export const discardLetters = async (
   const { letters, groups, ...summary } = await selectLetters(target, { filter, limit }, signal);
   const plan: DiscardPlan = { ...summary, groups, letters: letters.length };
   const nothing = { plan, discarded: 0, failed: [], left: 0, archives: [], backLater: 0 };
-  const confirmed = await confirm(plan);
+  const confirmed = await confirm(
+    plan,
+    letters.map(({ id }) => id),
+  );
   if (dryRun || !confirmed || letters.length === 0) return nothing;
   if (signal.aborted) return { ...nothing, left: letters.length };
 

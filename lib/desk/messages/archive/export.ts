@@ -39,7 +39,8 @@ export const exportLetters = async (
     write,
     ...options
   }: ExportOptions & {
-    write(line: string): Promise<void>;
+    /** `id`: of the letter in this line. */
+    write(line: string, id: string): Promise<void>;
   },
 ): Promise<ExportResult> => {
   const { letters, limitReached } = await selectLetters(target, { filter, limit }, options.signal);
@@ -54,7 +55,7 @@ export const exportLetters = async (
     return await withLetters(target, { ...options, letters }, async (inHand) => {
       for (const letter of inHand.letters) {
         if (options.signal.aborted) break;
-        await write(letterLine(await inHand.read(letter)));
+        await write(letterLine(await inHand.read(letter)), letter.id);
         exported.push(letter.id);
       }
       return { exported: exported.length, gone: inHand.gone.length, limitReached };

@@ -30,7 +30,8 @@ export type EditOptions = RunOptions &
     isOpened: boolean;
     /** Returns the new body. For a single letter it is called again with the problem until the body is valid; it throws to give up. */
     change(body: string, problem: string | undefined): Promise<string>;
-    confirm(plan: EditPlan): Promise<boolean>;
+    /** `ids`: of the letters that would be sent. */
+    confirm(plan: EditPlan, ids: string[]): Promise<boolean>;
   };
 
 export type EditPlan = {
@@ -115,7 +116,7 @@ export const editLetters = async (target: Target, options: EditOptions): Promise
           ? nothingChanged(plan)
           : `Nothing was sent. ${plan.refused[0].problem}${plan.refused.length > 1 ? `; ${plan.refused.length} letters have the same problem.` : ''}`,
       );
-    if (!(await options.confirm(plan))) return { plan, ended: 'declined', originals };
+    if (!(await options.confirm(plan, [...edits.keys()]))) return { plan, ended: 'declined', originals };
     begun ??= await begin();
 
     const toSend = letters.filter(({ id }) => edits.has(id));

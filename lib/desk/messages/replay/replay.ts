@@ -33,8 +33,8 @@ export type ReplayHooks = RunHooks &
   ReadOptions &
   Pick<PreflightOptions, 'functionsReachedMs'> & {
     audit: Audit;
-    /** Decides by the plan whether anything is sent. */
-    confirm(plan: Plan, report: ConnectionReport | undefined): Promise<boolean>;
+    /** Decides by the plan whether anything is sent. `letters`: the ids of those that would be. */
+    confirm(plan: Plan, report: ConnectionReport | undefined, letters: string[]): Promise<boolean>;
   };
 
 export type ReplayResult = {
@@ -70,7 +70,11 @@ export const replayLetters = async (
     return refused.get(letter) ? refusedBecause(letter) : (probe(letter) ?? lacksName(letter));
   };
   const { plan, toSend } = planReplay(selection, { ...options, preflight });
-  const confirmed = await hooks.confirm(plan, report);
+  const confirmed = await hooks.confirm(
+    plan,
+    report,
+    toSend.map(({ id }) => id),
+  );
   if (options.dryRun) return { plan, report, ended: 'planned' };
   if (toSend.length === 0) return { plan, report, ended: 'nothing' };
   if (!confirmed || signal.aborted) return { plan, report, ended: 'declined' };

@@ -166,6 +166,24 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
     ],
     ['discard', () => go('/discard?kind=outdated')],
     ['uncertain', () => go('/uncertain')],
+    [
+      'compared',
+      async () => {
+        await go('/uncertain?kind=outdated');
+        await page.getByLabel('Reason').first().fill('a look at the platform');
+        await page.getByRole('button', { name: 'Compare' }).click();
+        await page.getByRole('heading', { name: 'Compared', level: 1 }).waitFor();
+        await page.getByRole('region', { name: 'The messages and the platform' }).waitFor();
+      },
+    ],
+    [
+      'end of a pause',
+      async () => {
+        await begun('/', 'Resume', 'the registrar repairs its export. Is that over?');
+        await page.getByRole('button', { name: 'Do nothing' }).click();
+        await page.getByText('Nothing was changed.').waitFor();
+      },
+    ],
     ['looked up', () => begun('/uncertain', 'Look on the platform', 'What is there')],
     ['publish', () => go('/publish')],
     [
