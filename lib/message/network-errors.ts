@@ -1,3 +1,4 @@
+import { healsByItself } from './failure-kinds.ts';
 import { type SafeText, safe } from './safe-text.ts';
 
 /** Why no usable answer came, by the code of the error. */
@@ -62,3 +63,7 @@ export const networkRemedyIn = (text: string): string | undefined => {
   const [, code] = /^: no connection[^(]*\(([A-Z_0-9]+)\)\.?$/.exec(words) ?? [];
   return code === undefined ? undefined : rowFor(code)?.remedy;
 };
+
+/** An outage ends by itself; an expired certificate is of the same kind, and somebody must renew it. */
+export const needsNobody = ({ kind, error }: { kind: string; error: string }): boolean =>
+  healsByItself(kind) && networkRemedyIn(error) === undefined;

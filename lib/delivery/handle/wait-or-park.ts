@@ -1,7 +1,7 @@
 import { patientReceipts, waitSeconds } from '../../message/backoff.ts';
 import { type Failure, MessageFailure } from '../../message/failure.ts';
-import { healsByItself, isRetried } from '../../message/failure-kinds.ts';
-import { networkRemedyIn } from '../../message/network-errors.ts';
+import { isRetried } from '../../message/failure-kinds.ts';
+import { needsNobody } from '../../message/network-errors.ts';
 import { type SafeText, safe } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import { type WaitReason, waitReasons } from './reasons.ts';
@@ -161,7 +161,6 @@ const waitedText = (ms: number): string =>
 /** A message that no longer waits needs a person, so a remedy that only says to wait no longer helps. */
 const insteadOfWaiting = (failure: Failure, why: string): Failure => {
   const { kind } = failure;
-  const isMended = !healsByItself(kind) || networkRemedyIn(failure.message) !== undefined;
-  const person = isMended ? `${failure.remedy} ` : '';
+  const person = needsNobody({ kind, error: failure.message }) ? '' : `${failure.remedy} `;
   return { ...failure, remedy: `${person}${why} When the cause is gone, replay this letter.` };
 };

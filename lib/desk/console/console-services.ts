@@ -307,7 +307,7 @@ export const addChosen = (
         isMain: true,
         ...form(countOf(count, 'letter'), given),
       },
-      groupTable('Letters by cause', groups, empty),
+      groupTable('Letters by cause', groups, { empty }),
       ...(count === 0
         ? await endedLettersOfFilter({ ...services, signal: context.req.raw.signal }, filter)
         : []),

@@ -40,8 +40,9 @@ export const replay = async (
     onProgress: operator.progress('Taking letters'),
     confirm: async (plan, connection, letters) => {
       const paused = await pausedFunctions(target, functionsIn(plan));
+      const report = options.probe ? connection : 'not asked';
       const view = [
-        ...planView(plan, options.probe ? connection : 'not asked', paused),
+        ...planView(plan, report, { paused }),
         ...(plan.matching === 0 ? await endedLettersOfFilter(operator, options.filter) : []),
       ];
       operator.show('Plan', view, { plan, connection, paused });
@@ -57,6 +58,7 @@ export const replay = async (
         fields: [...sendingFields(options), { reason: 'optional', value: options.reason }],
       });
       if (answer === undefined) return false;
+      operator.renew('Plan', planView(plan, report, { paused, isAgreed: true }));
       // The verb reads the options when it begins to send.
       options.rate = rateIn(answer, options);
       if (answer.reason !== undefined) options.reason = answer.reason.trim() || undefined;

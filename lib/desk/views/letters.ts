@@ -201,8 +201,12 @@ export const causeColumns = {
 } satisfies Columns<Pick<PlannedGroup, 'cause' | 'kind' | 'error' | 'words'>>;
 
 /** One row per cause. */
-export const groupTable = (caption: string, groups: readonly PlannedGroup[], empty = ''): Block =>
-  table(caption, groups, { Letters: ({ letters }) => letters, ...origin, ...causeColumns }, { empty });
+export const groupTable = (
+  caption: string,
+  groups: readonly PlannedGroup[],
+  options: { empty?: string; under?: (group: PlannedGroup) => View } = {},
+): Block =>
+  table(caption, groups, { Letters: ({ letters }) => letters, ...origin, ...causeColumns }, options);
 
 /** What is masked may be what a person must look for. `which`: a filter. */
 export const revealCommand = (which: string): string =>

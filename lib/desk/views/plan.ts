@@ -7,6 +7,7 @@ import {
   type UndecidedKind,
   undecidedKinds,
 } from '../../message/failure-kinds.ts';
+import { networkRemedyIn } from '../../message/network-errors.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { ConnectionReport } from '../../stage/connection/check.ts';
 import type { PausedFunction } from '../../stage/pause.ts';
@@ -17,8 +18,10 @@ import { ageOf, countOf, durationOf, numberOf } from './format.ts';
 import {
   causeColumns,
   crosswalkSteps,
+  grantsView,
   groupTable,
   matchText,
+  maxGrants,
   origin,
   remarksOnLetters,
   revealCommand,
@@ -30,21 +33,28 @@ const sum = (groups: Pick<PlannedGroup, 'letters'>[]): number =>
   groups.reduce((total, { letters }) => total + letters, 0);
 
 /** Letters of a plan with the same action for the same reason. Consecutive sections may have the same title. */
-const planSection = (title: [one: string, many: string], groups: PlannedGroup[], ...notes: View): Block =>
-  section(countOf(sum(groups), ...title), groupTable(title[1], groups), ...notes);
+const planSection = (
+  [one, many]: [one: string, many: string],
+  groups: PlannedGroup[],
+  ...notes: View
+): Block => section(countOf(sum(groups), one, many), groupTable(many, groups), ...notes);
 
 /** Undefined: nobody knows the platform's address. */
 type ProbeReport<Report = ConnectionReport> = Report | 'not asked' | undefined;
 
-const planSections = (plan: Plan, report: ProbeReport): View => {
+const planSections = (plan: Plan, report: ProbeReport, isAgreed: boolean): View => {
   const { send, notChecked, uncertain, unknownSource } = plan;
+  const isUnderRows = !isAgreed && send.some(isChecked);
   const isRightMissing = send.some(({ kind }) => lacksRight(kind));
   const blocked = Map.groupBy(plan.notYet, ({ why, todo }) => JSON.stringify([why, todo]));
   return [
-    planSection(
-      ['will be sent', 'will be sent'],
-      send,
-      ...causesToRemove(send),
+    section(
+      `${numberOf(sum(send))} will be sent`,
+      isUnderRows && {
+        tone: 'plain',
+        text: 'Before you agree, check that the cause of each is gone, as its row says.',
+      },
+      groupTable('will be sent', send, isUnderRows ? { under: beforeAgreeing } : {}),
       isRightMissing &&
         typeof report === 'object' &&
         report.reachable && {
@@ -58,6 +68,7 @@ const planSections = (plan: Plan, report: ProbeReport): View => {
         groups,
         { tone: 'warn', text: sentenceOf(groups[0]?.why ?? '') },
         { tone: 'todo', text: plain(groups[0]?.todo ?? '') },
+        ...groups.flatMap((group) => (group.todo === group.remedy ? grantsOfGroup(group) : [])),
         editLinks(groups),
         ...groups.slice(0, 1).flatMap(({ cause, error }) => crosswalkSteps(error, { cause })),
       ),
@@ -91,6 +102,8 @@ const planSections = (plan: Plan, report: ProbeReport): View => {
           'is not from this deployment: it has no queue to go to',
           'are not from this deployment: they have no queue to go to',
         ),
+        { lead: 'Which they are, and what to do', command: 'letters groups --kind unknown-source' },
+        { links: [{ text: 'See them', to: href('/letters', { kind: 'unknown-source' }) }] },
       ),
   ];
 };
@@ -99,30 +112,21 @@ const kindsIn = (groups: readonly PlannedGroup[]): string[] => [...new Set(group
 
 const sentenceOf = (why: string): string => why.charAt(0).toUpperCase() + why.slice(1);
 
-const maxRemedies = 20;
+/** The probe sees of the others whether their cause is gone; but not of what the functions' own network meets. */
+const isChecked = ({ kind, error }: PlannedGroup): boolean =>
+  !isProbed(kind) || networkRemedyIn(error) !== undefined;
 
-/** What people have to do before the letters are sent. Causes with the same remedy are one. */
-const causesToRemove = (groups: readonly PlannedGroup[]): View => {
-  const remedies = Map.groupBy(
-    groups.filter(({ kind }) => !isProbed(kind)),
-    ({ remedy }) => plain(remedy),
-  );
-  if (remedies.size === 0) return [];
-  return [
-    { tone: 'plain', text: 'Each cause must be gone before you agree:' },
-    ...[...remedies].slice(0, maxRemedies).map(
-      ([remedy, each]): Note => ({
-        tone: 'todo',
-        text: `${each.map(({ cause }) => cause).join(', ')}: ${remedy}`,
-      }),
-    ),
-    remedies.size > maxRemedies && {
-      tone: 'plain',
-      text: `… and ${numberOf(remedies.size - maxRemedies)} more`,
-      command: 'letters groups',
-    },
-  ];
-};
+/** What people have to do before the letters are sent. */
+const beforeAgreeing = (group: PlannedGroup): View =>
+  isChecked(group) ? [{ tone: 'todo', text: plain(group.remedy) }, ...grantsOfGroup(group)] : [];
+
+const grantsOfGroup = (group: PlannedGroup): View => [
+  ...grantsView(group),
+  group.grants.length > maxGrants && {
+    lead: 'To list all',
+    command: `letters groups --cause ${group.cause} --json`,
+  },
+];
 
 /** Letters that come back unless somebody has removed their cause, which no probe can see. */
 export const stillFailing = (groups: readonly PlannedGroup[]): View =>
@@ -151,18 +155,20 @@ const editLinks = (groups: PlannedGroup[]): Block => ({
     })),
 });
 
-type Decision = { why: string; todo: string; look(cause: string): string; lead: string };
+type Decision = { why: string; todo: string; link: string; look(cause: string): string; lead: string };
 
 const decisions: Record<UndecidedKind, Decision> = {
   uncertain: {
     why: 'It is not known whether the uncertain messages were done, and doing them twice does harm. Check each on the platform.',
-    todo: 'Discard those that were done; a replay that includes uncertain letters sends those that were not.',
+    todo: 'Look on the platform, discard those that were done, and send the others.',
+    link: 'Look on the platform',
     look: (cause) => `letters verify --cause ${cause}`,
     lead: 'Once those that were done are discarded',
   },
   outdated: {
     why: 'Something newer may have been done after the outdated messages. Check each on the platform.',
-    todo: 'Discard those that something newer has replaced; a replay that includes uncertain letters sends the others.',
+    todo: 'Compare them with the platform, discard those that something newer has replaced, and send the others.',
+    link: 'Compare, then decide',
     look: (cause) => revealCommand(`--cause ${cause} `),
     lead: 'Once those that something newer has replaced are discarded',
   },
@@ -172,11 +178,12 @@ const decisions: Record<UndecidedKind, Decision> = {
 const decisionNotes = (uncertain: PlannedGroup[]): View =>
   undecidedKinds.flatMap((kind): View => {
     const groups = uncertain.filter((group) => group.kind === kind);
-    const { why, todo, look, lead } = decisions[kind];
+    const { why, todo, link, look, lead } = decisions[kind];
     if (groups.length === 0) return [];
     return [
       { tone: 'plain', text: why },
-      { tone: 'todo', text: todo, to: href('/uncertain', { kind }) },
+      { tone: 'todo', text: todo },
+      { links: [{ text: link, to: href('/uncertain', { kind }) }] },
       ...groups.flatMap(
         ({ cause }): View => [
           { lead: 'To look', command: look(cause) },
@@ -342,13 +349,22 @@ export const pausedView = (paused: readonly PausedFunction[] = []): View =>
     },
   ]);
 
-/** `paused`: the functions among those it would send to that get no messages. */
-export const planView = (plan: Plan, report: ProbeReport, paused?: readonly PausedFunction[]): View => [
+type PlanContext = {
+  /** The functions among those it would send to that get no messages. */
+  paused?: readonly PausedFunction[] | undefined;
+  /** What was to be done before is over. */
+  isAgreed?: boolean;
+};
+
+export const planView = (
+  plan: Plan,
+  report: ProbeReport,
+  { paused, isAgreed = false }: PlanContext = {},
+): View => [
   { heading: matchText(plan.matching) },
-  ...planSections(plan, report),
+  ...planSections(plan, report, isAgreed),
   part(...pausedView(paused)),
   part(
-    plan.unknownSource > 0 && { command: 'letters list --kind unknown-source' },
     plan.replayedOften > 0 && {
       tone: 'warn',
       text: `${countOf(plan.replayedOften, 'letter')} to send had ${replayedOften} replays or more`,
@@ -406,7 +422,12 @@ export const resultView = ({ counts, ended, ...more }: ReplayEnd, again?: string
     }),
     ...nextSteps(counts, { isStopped: more.stoppedBecause !== undefined, again }),
     cameBackAs.length > 0 &&
-      section('They came back as:', groupTable('They came back as', cameBackAs), ...remediesOf(cameBackAs)),
+      section(
+        'They came back as:',
+        groupTable('They came back as', cameBackAs),
+        ...remediesOf(cameBackAs),
+        ...cameBackAs.flatMap(grantsOfGroup),
+      ),
     waitFor.length > 0 && section('They wait for:', groupTable('They wait for', waitFor)),
     ...resultNotes({ counts, ...more }),
   ];

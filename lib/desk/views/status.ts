@@ -1,14 +1,13 @@
 import {
   type FailureKind,
   failureKinds,
-  healsByItself,
   letterUseOf,
   needsDecision,
   needsPerson,
   type UndecidedKind,
   undecidedKinds,
 } from '../../message/failure-kinds.ts';
-import { networkRemedyIn } from '../../message/network-errors.ts';
+import { needsNobody, networkRemedyIn } from '../../message/network-errors.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
 import type { PlatformReach } from '../../runtime/telemetry/platform-reach.ts';
@@ -433,7 +432,7 @@ const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): Vi
   // Larger ones first, and what heals by itself last.
   const causes = groups
     .filter(({ kind }) => !needsDecision(kind))
-    .toSorted((one, other) => Number(healsByItself(one.kind)) - Number(healsByItself(other.kind)));
+    .toSorted((one, other) => Number(needsNobody(one)) - Number(needsNobody(other)));
   const all: View = [
     ...(deployed === undefined || deployed.is === 'same' ? [] : [stepOf(versionView(deployed), 'now')]),
     ...blockedView(waiting, connectionProblems(status)),
@@ -854,7 +853,7 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): Block => {
   return stepOf(
     [
       {
-        tone: kindTone(kind),
+        tone: needsNobody(group) ? 'warn' : 'bad',
         to: `/causes#${cause}`,
         text: `${of} (${kind}), the newest ${ageOf(newestMs)} old: ${causeText(group)}`,
       },
@@ -866,7 +865,7 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): Block => {
       ),
       { links: otherLinks(group, { cause }) },
     ],
-    healsByItself(kind) ? 'watch' : 'today',
+    needsNobody(group) ? 'watch' : 'today',
     { title: `${kind}: ${of}`, text: causeText(group), whom: harmText([group]) },
   );
 };

@@ -167,7 +167,7 @@ const screenOf = (services: ConsoleServices, chosen: ChosenLetters, form: Html |
     text(`${matchText(count)}.`),
     // Of one letter, the form shows it at its field.
     (count !== 1 || problemsIn(groups.map(({ error }) => error)).length === 0) &&
-      groupTable('Letters by cause', groups, 'There is nothing to edit.'),
+      groupTable('Letters by cause', groups, { empty: 'There is nothing to edit.' }),
     ...(count === 0 ? endedLetterLinks(filter) : []),
   ];
   return html`${htmlOf(services, view)}${

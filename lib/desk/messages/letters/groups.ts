@@ -100,17 +100,26 @@ export const groupsOf = <Of extends IndexRecord>(
     const subject = subjects.get(group) ?? newSubjectTally(record);
     subjects.set(group, subject);
     tallySubject(subject, record);
-    const grant = grantsOf(group.kind)?.of === 'scope' ? record.required : secretIn(record);
+    const grant = grantIn(record);
     if (grant !== undefined) grants.set(group, (grants.get(group) ?? new Set()).add(grant));
     if (group.error.includes('<id>')) calls.set(group, shared(calls.get(group) ?? operation, operation));
   }
   for (const group of groups.values()) {
     group.error = withSharedIds(group, calls.get(group) ?? '');
     group.about = sharedSubject(subjects.get(group) ?? newSubjectTally({ named: undefined }));
-    group.grants = [...(grants.get(group) ?? [])].sort(byNumber);
+    group.grants = sortedGrants(grants.get(group) ?? []);
   }
   return { groups: [...groups.values()].sort((one, other) => other.letters - one.letters), groupOf };
 };
+
+/** The scopes or secrets that these letters lack, sorted. */
+export const grantsIn = (records: readonly IndexRecord[]): string[] =>
+  sortedGrants(new Set(records.flatMap((record) => grantIn(record) ?? [])));
+
+const grantIn = (record: IndexRecord): string | undefined =>
+  grantsOf(record.kind)?.of === 'scope' ? record.required : secretIn(record);
+
+const sortedGrants = (grants: Iterable<string>): string[] => [...grants].sort(byNumber);
 
 const { compare: byNumber } = new Intl.Collator('en', { numeric: true });
 

@@ -1,5 +1,5 @@
 import { needsDecision, replayedOften } from '../../../message/failure-kinds.ts';
-import { causeIn, type Group, type GroupCause } from '../letters/groups.ts';
+import { causeIn, type Group, type GroupCause, grantsIn } from '../letters/groups.ts';
 import type { SelectedLetter, Selection } from '../letters/list.ts';
 import type { Preflight } from './preflight.ts';
 
@@ -24,7 +24,7 @@ export type Plan = Pick<Selection, 'listed' | 'queued' | 'limitReached'> & {
   unchecked: number;
 };
 
-export type PlannedGroup = GroupCause & Pick<Group, 'letters' | 'remedy'>;
+export type PlannedGroup = GroupCause & Pick<Group, 'letters' | 'remedy' | 'grants'>;
 
 /** The functions that the plan sends to. */
 export const functionsIn = ({ send }: Pick<Plan, 'send'>): string[] => [
@@ -83,5 +83,10 @@ export const planReplay = (
 
 const grouped = (letters: SelectedLetter[]): PlannedGroup[] =>
   [...Map.groupBy(letters, ({ group }) => group)]
-    .map(([group, each]) => ({ ...causeIn(group), remedy: group.remedy, letters: each.length }))
+    .map(([group, each]) => ({
+      ...causeIn(group),
+      remedy: group.remedy,
+      grants: grantsIn(each.map(({ record }) => record)),
+      letters: each.length,
+    }))
     .sort((one, other) => other.letters - one.letters);

@@ -17,6 +17,7 @@ const group = (kind: string, letters: number): PlannedGroup => ({
   error: '400 Bad Request',
   words: [],
   remedy: `Remove what caused ${kind}.`,
+  grants: [],
 });
 
 const facts = {
@@ -68,8 +69,9 @@ test('what needs a decision says what sends it and nothing else, and what is not
     'Once those that were done are discarded: sis-relay letters replay --cause 0a1b2c3d --include-uncertain',
     'To look: sis-relay letters verify --cause 9f8e7d6c --reveal --reason "a look at the platform"',
     'Once those that something newer has replaced are discarded: sis-relay letters replay --cause 9f8e7d6c --include-uncertain',
-    'sis-relay letters list --kind unknown-source',
+    'Which they are, and what to do: sis-relay letters groups --kind unknown-source',
   ]);
+  expect(lines).toContain('7 are not from this deployment: they have no queue to go to');
   const html = String(shown(planView(plan({ uncertain, unknownSource: 7 }), undefined)));
   expect(html).toContain('7 are not from this deployment: they have no queue to go to');
   expect(html).toContain('href="/uncertain?kind=outdated"');
@@ -163,15 +165,37 @@ test('what is each learner’s own is not offered to be set in many letters at o
   }
 });
 
-test('a plan says what must be done before, once for each remedy, and nothing of what ends by itself', () => {
-  const send = [group('rejected', 3), group('rejected', 2), group('throttled', 1)];
-  expect(printed(plan({ send }), undefined)).toEqual(
+test('a plan says at each cause what must be done before, with all its secrets, and nothing of what ends by itself', () => {
+  const secrets = ['sis-relay/users/9', 'sis-relay/users/10'];
+  const expired = 'PUT /grades/<id>: no connection, as the certificate is out of date (CERT_HAS_EXPIRED)';
+  const send = [
+    { ...group('rejected', 3), remedy: 'Create it.' },
+    group('throttled', 1),
+    { ...group('unavailable', 1), error: expired, remedy: 'Renew the certificate.' },
+  ];
+  const notYet = [
+    {
+      ...group('missing-credential', 2),
+      remedy: 'Create <id>.',
+      grants: secrets,
+      why: 'x',
+      todo: 'Create <id>.',
+    },
+  ];
+  const lines = printed(plan({ send, notYet }), undefined).map((line) => line.trim());
+  expect(lines).toEqual(
     expect.arrayContaining([
-      'Each cause must be gone before you agree:',
-      '→ 0a1b2c3d, 0a1b2c3d: Remove what caused rejected.',
+      'Before you agree, check that the cause of each is gone, as its row says.',
+      '→ Create it.',
+      '→ Renew the certificate.',
+      'Secrets to create:',
+      ...secrets,
     ]),
   );
-  expect(printed(plan({ send }), undefined).join()).not.toContain('caused throttled');
+  expect(lines.join()).not.toContain('caused throttled');
+  const agreed = printed(plan({ send, notYet }), undefined, { isAgreed: true }).join();
+  expect(agreed).not.toMatch(/Before you agree|Create it/);
+  expect(agreed).toContain('sis-relay/users/10');
 });
 
 const report = (reachable: boolean) => ({ reachable, problems: [] }) as unknown as ConnectionReport;
@@ -220,7 +244,7 @@ test('a plan of a machine that does not reach the platform says what was not che
 test('a function that is paused is told with the letters that would wait, and how it is resumed', () => {
   const paused = { function: 'grade-push', state: 'Disabled', sinceMs: 0, who: 'jane', reason: 'a move' };
   const view = (...more: (typeof paused)[]) =>
-    printed(plan({ send: [group('rejected', 1)] }), undefined, more);
+    printed(plan({ send: [group('rejected', 1)] }), undefined, { paused: more });
   expect(view(paused)).toEqual(
     expect.arrayContaining([
       '✗ grade-push is paused (Disabled) since 1970-01-01 00:00 UTC by jane: a move',

@@ -488,6 +488,16 @@ test('what to do first is also data', () => {
   ]);
 });
 
+test('an expired certificate is something to do today, as it heals with nobody', () => {
+  const error = 'PUT /grades/<id>: no connection, as the certificate is out of date (CERT_HAS_EXPIRED)';
+  const severities = (more: Partial<Group>) =>
+    JSON.stringify(statusView(statusWith([groupOf('unavailable', 2, more)], {}))).match(
+      /(?<="severity":")\w+/g,
+    );
+  expect(severities({ error })).toEqual(['today']);
+  expect(severities({ error: '503 Service Unavailable' })).toEqual(['watch']);
+});
+
 test('a script hears whether a person must act today, and not of what heals by itself', () => {
   const needed = (...status: Parameters<typeof statusWith>) => needsSomebody(statusWith(...status));
   expect(needed([], {})).toBe(false);
