@@ -16,5 +16,5 @@ export const unknownNamesOf = async (
     const { field, kind } = unknownNameIn(error) ?? {};
     return field && kind ? { kind, names: possibleNames(field, named).slice(0, 1) } : [];
   });
-  return { kind: unknown[0]?.kind, names: [...new Set(unknown.flatMap(({ names }) => names))] };
+  return { kind: unknown[0]?.kind, names: [...new Set(unknown.flatMap(({ names }) => names))].sort() };
 };
