@@ -105,6 +105,18 @@ export const unnamedValue = (
   return { columns: ownText([...values.keys()].join(', ')), value: [...values.values()].join(', ') };
 };
 
+/** A column and its value by which a condition leaves the row out; undefined: none does, or not by a value that it lists. */
+export const excludingValue = (
+  given: MappingSource,
+  { messages, cells }: Mapping,
+): { column: string; value: string } | undefined => {
+  const input = { given, cells };
+  const unmet = messages
+    .flatMap(({ when }) => when)
+    .find((each) => (each.is ?? each.not) !== undefined && isMet(each, input) !== true);
+  return unmet && { column: labelOf(unmet.origin), value: textOf(valueIn(unmet.origin, input)) };
+};
+
 const isListed = ({ origin, is, not, isClosed }: Condition, input: MappingInput): boolean => {
   const text = textOf(valueIn(origin, input));
   return isClosed === true || is?.has(text) === true || not?.has(text) === true;

@@ -30,12 +30,12 @@ export const writeReport = (db: SqlEngine, path: string): Promise<void> => {
 
 const maxRefusals = 10;
 
-/** The most frequent reasons in the table `problems` for which rows were refused. */
+/** The most frequent reasons in the table `problems`: first those for which rows were refused. */
 export const refusalsIn = async (db: SqlEngine): Promise<Refusal[]> => {
   const found = await db.all<[string, string, string, number, string]>(
     `SELECT file, coalesce(column_name, ''), problem, CAST(sum(rows_of_problem(problem)) AS BIGINT) AS row_count,
        coalesce(CAST(min(line) AS VARCHAR), '')
-     FROM problems WHERE is_of_refused_row(problem) GROUP BY ALL ORDER BY row_count DESC, 1, 2, 3 LIMIT ${maxRefusals}`,
+     FROM problems GROUP BY ALL ORDER BY bool_or(is_of_refused_row(problem)) DESC, row_count DESC, 1, 2, 3 LIMIT ${maxRefusals}`,
   );
   return found.map(([file, column, problem, rows, line]) => ({ file, column, problem, rows, line }));
 };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { refusedRowsTitle, snapshotNotes } from '../../../lib/options/snapshots/desk/views/snapshots.ts';
+import { snapshotNotes } from '../../../lib/options/snapshots/desk/views/snapshots.ts';
 import { rowsTold } from '../../../lib/options/snapshots/package/rows.ts';
 import { type Random, randomFrom } from '../../fuzz/random.ts';
 import { seed } from '../../seed.ts';
@@ -612,9 +612,6 @@ test('a package that sends nothing says what became of its rows, and what helps'
     'Fill resultValueMax, or set "resultValueMax" in snapshot-settings.json.',
     'Set "dateOrder" in snapshot-settings.json.',
   ]);
-  const refusedRows = [{ file: 'enrollments.csv', line: '', column: 'beginDate', problem: '' }];
-  const title = refusedRowsTitle({ refusedRows, counts: record.counts });
-  expect(title).toBe('Rows that were not used, 6 in all:');
   const notes = snapshotNotes(record).flatMap((each) =>
     each && 'tone' in each && 'text' in each ? each.text : [],
   );

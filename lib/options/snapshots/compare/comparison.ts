@@ -2,7 +2,7 @@ import type { SqlEngine } from '../../../runtime/files/tables/engine.ts';
 import type { SnapshotSettings } from '../package/settings-file.ts';
 import type { PackedLines } from '../state/packed-lines.ts';
 import type { ReassignedNameList } from '../state/reassigned-names.ts';
-import type { Counts, RowCounts } from '../state/record.ts';
+import type { Counts, Excluded, RowCounts } from '../state/record.ts';
 import type { SnapshotNow } from '../state/snapshots-now.ts';
 import type { ComparisonStore } from '../state/store.ts';
 import type { Sample } from './sample.ts';
@@ -72,6 +72,8 @@ export type Comparison = {
   byKind: Record<string, Counts>;
   /** By file: the fates of its rows. */
   rows: Record<string, RowCounts>;
+  /** Of a table: columns and their codes for which no message is, with the number of their rows. */
+  excluded: Excluded;
   /** By kind: the number that was accepted before. */
   acceptedCounts: Record<string, number>;
   /** By kind: how many go to other users or org units than were accepted. */

@@ -9,6 +9,7 @@ import {
   type Conditions,
   conditionsOf,
   eventsOf,
+  excludingValue,
   isDrop,
   keyOf,
   keyText,
@@ -31,7 +32,7 @@ import { readTable, rowsOf, type Table } from '../../../runtime/files/tables/tab
 import type { SnapshotMapping } from '../package/mapping-file.ts';
 import { addRows } from '../package/rows.ts';
 import { addDamaged } from '../state/accepted.ts';
-import { kindOf, type RowResult } from '../state/record.ts';
+import { type Excluded, kindOf, type RowResult } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
 import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
 import { type Comparison, nameMovesBy, separator } from './comparison.ts';
@@ -283,6 +284,7 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
   const wanted = [...columnsIn(mapping).keys()];
   const names = Object.fromEntries(wanted.map((column, at) => [`w${at}`, column]));
   let withoutMessage = 0;
+  const excluded = new Map<string, number>();
   for await (const batch of db.rows<[number, ...(string | null)[]]>(rowsOf(table, names), [table.path])) {
     const taken: RowBatches = {
       mapped_rows: [],
@@ -295,7 +297,12 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
     for (const [line, ...cells] of batch) {
       const row = new Map(wanted.map((column, at): [string, Cell] => [column, cellOf(cells[at] ?? null)]));
       const { problems, isTaken } = readRow({ row, line }, context, taken);
-      if (!isTaken && !(mapping.isDelta && isDrop(row, mapping))) withoutMessage += 1;
+      if (!isTaken && !(mapping.isDelta && isDrop(row, mapping))) {
+        withoutMessage += 1;
+        const by = excludingValue(row, mapping);
+        const code = by && `${by.column}${separator}${by.value}`;
+        if (code) excluded.set(code, (excluded.get(code) ?? 0) + 1);
+      }
       // Several messages may read the same column.
       const unique = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
       for (const each of unique.values())
@@ -303,7 +310,23 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
     }
     for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await db.add(table, rows);
   }
+  comparison.excluded = codesOf(excluded);
   return withoutMessage;
+};
+
+/** A column with more values, or with longer ones, has no codes: its values may be about people. */
+const maxCodes = 30;
+const longestCode = 40;
+
+const codesOf = (rowsByValue: ReadonlyMap<string, number>): Excluded => {
+  const all = [...rowsByValue].map(([code, rows]): Excluded[number] => {
+    const [column = '', value = ''] = code.split(separator);
+    return [column, value, rows];
+  });
+  const columns = [...Map.groupBy(all, ([column]) => column).values()];
+  return columns
+    .filter((codes) => codes.length <= maxCodes && codes.every(([, value]) => value.length <= longestCode))
+    .flatMap((codes) => codes.sort(([, , one], [, , other]) => other - one));
 };
 
 type RowBatches = Record<

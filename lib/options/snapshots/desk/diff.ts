@@ -17,7 +17,7 @@ import { firstRows, type RefusedRow } from './read.ts';
 /** What a file would change if it were put into the bucket now. */
 export type SnapshotDiff = Pick<
   SnapshotRecord,
-  'counts' | 'byKind' | 'of' | 'removals' | 'lostColumns' | 'rows' | 'unknownRoles'
+  'counts' | 'byKind' | 'of' | 'removals' | 'lostColumns' | 'rows' | 'unknownRoles' | 'excluded' | 'refusals'
 > & {
   /** The id of the last accepted snapshot; undefined: there is none. */
   against: string | undefined;
@@ -101,7 +101,7 @@ export const diffSnapshot = async (
         : error.message.replaceAll(`${settingsKey} in the bucket`, settings);
     throw new RefusedError(`${file} cannot be compared: ${why}.`);
   });
-  const { counts, byKind, of, removals, lostColumns, rows, unknownRoles } = record;
+  const { counts, byKind, of, removals, lostColumns, rows, unknownRoles, excluded, refusals } = record;
   return {
     counts,
     byKind,
@@ -114,5 +114,7 @@ export const diffSnapshot = async (
     ...(lostColumns && { lostColumns }),
     ...(rows && { rows }),
     ...(unknownRoles && { unknownRoles }),
+    ...(excluded && { excluded }),
+    ...(refusals && { refusals }),
   };
 };

@@ -191,10 +191,9 @@ const steps: Partial<Record<RowResult, string>> = {
     'Find out whether both records are one person. If so, accept the name (`sis-relay crosswalk accept <name>`). If not, wait: the rows are used once the crosswalk gives another account.',
   withoutMaximum: 'Fill resultValueMax, or set "resultValueMax" in snapshot-settings.json.',
   twoReadings: 'Set "dateOrder" in snapshot-settings.json.',
-  refused: 'The report lists the rows and the reasons.',
 };
 
-type Account = Pick<SnapshotRecord, 'rows' | 'unknownRoles'>;
+type Account = Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'excluded'>;
 
 const fatesIn = (counts: RowCounts): (readonly [RowResult, number])[] =>
   rowFates.flatMap((fate) => {
@@ -204,14 +203,18 @@ const fatesIn = (counts: RowCounts): (readonly [RowResult, number])[] =>
 
 /** The fates of each file's rows, one sentence for each file, then the next steps. `plain` makes text from a file safe to show. */
 export const rowsTold = (
-  { rows = {}, unknownRoles = [] }: Account,
+  { rows = {}, unknownRoles = [], excluded = [] }: Account,
   plain: (text: string) => string = (text) => text,
 ): string[] => {
   const roles = unknownRoles.map(([role, count]) => `${plain(role)} ${count}`).join(', ');
+  const codes = excluded.map(([column, value, count], at) => {
+    const isFirst = excluded[at - 1]?.[0] !== column;
+    return `${isFirst ? `${plain(column)}: ` : ''}${plain(value) || '(empty)'} ${count}`;
+  });
+  const named: Partial<Record<RowResult, string>> = { unknownRole: roles, withoutMessage: codes.join(', ') };
   const files = Object.entries(rows).map(([file, counts]) => {
     const fates = fatesIn(counts).map(
-      ([fate, count]) =>
-        `${count} ${words[fate]}${fate === 'unknownRole' && roles !== '' ? ` (${roles})` : ''}`,
+      ([fate, count]) => `${count} ${words[fate]}${named[fate] ? ` (${named[fate]})` : ''}`,
     );
     return `${file}: ${fates.length === 0 ? 'no rows' : fates.join(', ')}.`;
   });
@@ -220,6 +223,8 @@ export const rowsTold = (
     .filter((name) => rows[`${name}.csv`] === undefined)
     .map((name) => `${name}.csv`);
   const all = new Set(Object.values(rows).flatMap((counts) => fatesIn(counts).map(([fate]) => fate)));
+  // Whoever sees the codes sees whether they are right.
+  if (codes.length > 0) all.delete('withoutMessage');
   return [
     ...files,
     ...(absent.length > 0 && files.length > 0 ? [`Not in the package: ${absent.join(', ')}.`] : []),

@@ -126,6 +126,10 @@ export type RowResult = (typeof rowFates)[number];
 const rowCounts = z.partialRecord(z.enum(rowFates), counted);
 export type RowCounts = z.output<typeof rowCounts>;
 
+/** Columns of a table and their codes for which no message of the mapping is, and the number of rows with each. */
+const excluded = z.array(z.tuple([z.string(), z.string(), counted]));
+export type Excluded = z.output<typeof excluded>;
+
 /** Rows of a file that are refused for the same reason. */
 const refusal = z.object({
   file: z.string(),
@@ -190,6 +194,7 @@ export const snapshotRecord = z.object({
   /** By kind: `lineItems`, `enrollments`, `results`, or a function's name if a mapping made them. */
   byKind: z.record(z.string(), counts),
   rows: z.record(z.string(), rowCounts).optional(),
+  excluded: excluded.optional(),
   /** Why rows were refused: the most frequent reasons. */
   refusals: z.array(refusal).optional(),
   /** Why it waits or failed, in plain English. */

@@ -35,3 +35,46 @@ test('what a table of changes removes is told as a number, with the number from 
     'Removals: 9 of 23 enrollments (39.1 %). In a table of changes, a person decides from 10 on, if they are more than 5 %.',
   );
 });
+
+test('of a file of which most rows are refused, the rejection is next, and what to correct before', () => {
+  const rows = { 'a.csv': { used: 20, unknownValue: 100 } };
+  const { id } = recordOf();
+  const open = { id, state: 'waiting-for-approval' as const };
+  const [said, next, or] = shownOf({ ...open, rows }).slice(-3);
+  expect(said).toMatch(/^Most rows are refused, .* Then reject this, and put the file again\.$/);
+  expect([next, or]).toEqual([
+    `Next: sis-relay snapshots reject ${id} --reason "…"`,
+    `  or: sis-relay snapshots approve ${id}`,
+  ]);
+  expect(shownOf(open).slice(-2)[0]).toBe(`Next: sis-relay snapshots approve ${id}`);
+});
+
+test('rows that are refused for one reason are one line, with their number; codes that are left out are counted', async () => {
+  const { put, bucket } = newStage();
+  const message = {
+    function: 'enrollment-create',
+    when: { STATUS: { is: ['RE'], not: 'others' } },
+    data: { orgUnitCode: 'COURSE', userName: 'LOGIN', roleId: { value: 110 } },
+    time: 'DATE',
+    key: ['COURSE', 'LOGIN'],
+  };
+  bucket.write('snapshot-mapping.json', JSON.stringify({ messages: [message] }));
+  const statuses = [...Array(12).fill('RE'), ...Array(11).fill('DR'), ...Array(4).fill('WL'), ''];
+  const rows = statuses.map(
+    (status, at) => `BIO,n${at},${status},${at < 10 ? 'NULL' : '2026-11-01T02:00:00Z'}`,
+  );
+  const {
+    refusals,
+    rows: counts,
+    excluded,
+  } = await put('t.csv', ['COURSE,LOGIN,STATUS,DATE', ...rows, ''].join('\n'));
+  const refusedRows = [{ file: 't.csv', line: '2', column: 'DATE', problem: 'x' }];
+  const shown = shownOf({ refusals, rows: counts, excluded, refusedRows });
+  expect(shown).toContain(
+    't.csv: 2 used by the mapping, 16 that no message of the mapping is for (STATUS: DR 11, WL 4, (empty) 1), 10 refused.',
+  );
+  expect(shown.join('\n')).not.toMatch(/letter by letter|The report lists/);
+  expect(shown.filter((line) => line.includes('DATE'))).toEqual([
+    expect.stringMatching(/t\.csv, first in line 2, DATE: .* \(10 rows\)$/),
+  ]);
+});

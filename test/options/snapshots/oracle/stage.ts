@@ -25,6 +25,7 @@ export type Imported = {
   byKind?: SnapshotRecord['byKind'];
   refusals?: SnapshotRecord['refusals'];
   removals?: SnapshotRecord['removals'];
+  excluded?: SnapshotRecord['excluded'];
   /** What was said of an import that ended without a comparison. */
   message?: string;
 };
@@ -57,8 +58,18 @@ export const newStage = (settings: object = {}) => {
       return { reasons: [], report, bodies: [], isSent: false, message: examined.message };
     const { reasons } = examined;
     const isSent = isApproved || reasons.length === 0;
-    const { rows, byKind, refusals, removals } = record();
-    return { reasons, report, bodies: isSent ? bodies : [], isSent, rows, byKind, refusals, removals };
+    const { rows, byKind, refusals, removals, excluded } = record();
+    return {
+      reasons,
+      report,
+      bodies: isSent ? bodies : [],
+      isSent,
+      rows,
+      byKind,
+      refusals,
+      removals,
+      excluded,
+    };
   };
 
   const put = async (name: string, content: Put['content'], more: Omit<Put, 'content'> = {}) => {

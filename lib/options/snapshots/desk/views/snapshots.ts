@@ -20,14 +20,15 @@ import { needsRole } from '../../../../stage/roles.ts';
 import type { Sample } from '../../compare/sample.ts';
 import { feedOf, fileNameOf, zipFeed } from '../../feed.ts';
 import { kindWords } from '../../kind-words.ts';
-import { rowsTold } from '../../package/rows.ts';
+import { mostlyRefused, rowsTold } from '../../package/rows.ts';
 import type { Counts, SnapshotRecord } from '../../state/record.ts';
 import type { DecisionResult } from '../decide.ts';
 import type { SnapshotDiff } from '../diff.ts';
 import type { EndedFeed, PlannedEnd } from '../end.ts';
 import type { FeedToEnd } from '../feeds.ts';
-import type { ProposedSnapshot, RefusedRow, ShownSnapshot, SnapshotList } from '../read.ts';
+import type { ProposedSnapshot, ShownSnapshot, SnapshotList } from '../read.ts';
 import type { TroubledImport, WaitingFile } from '../unaccepted.ts';
+import { refusedSection } from './refusals.ts';
 
 const states: Record<SnapshotRecord['state'], [text: string, tone: Tone]> = {
   comparing: ['is being compared', 'plain'],
@@ -88,7 +89,7 @@ const changeNotes = ({
 const plainFates = ['sent', 'unchanged', 'used', 'read'];
 
 /** Differences between the rows and the wanted state. */
-const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'of'>): View => {
+const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'excluded' | 'of'>): View => {
   const fates = Object.values(snapshot.rows ?? {}).flatMap((counts) => Object.keys(counts));
   const isPlain = fates.every((fate) => plainFates.includes(fate));
   if (snapshot.rows === undefined || (isPlain && snapshot.of > 0)) return [];
@@ -131,20 +132,6 @@ export const snapshotNotes = (snapshot: SnapshotRecord): View => {
     },
   ];
 };
-
-/** `users.csv, line 12, username: …`. */
-const refusedRowText = ({ file, line, column, problem }: RefusedRow): string =>
-  [[file, line && `line ${line}`, column].filter(Boolean).map(plain).join(', '), plain(problem)]
-    .filter(Boolean)
-    .join(': ');
-
-export const refusedRowsTitle = ({
-  refusedRows,
-  counts,
-}: Pick<ShownSnapshot, 'refusedRows' | 'counts'>): string =>
-  refusedRows.length < counts.refused
-    ? `Rows that were not used, ${numberOf(counts.refused)} in all:`
-    : 'Rows that were not used:';
 
 /** The result of an approval or a rejection. */
 export const decidedText = ({ snapshot, outcome }: DecisionResult, decision: string): string => {
@@ -383,11 +370,6 @@ export const snapshotPlanView = (snapshot: ProposedSnapshot): View => {
   ];
 };
 
-const refusedSection = (shown: Pick<ShownSnapshot, 'refusedRows' | 'counts'>, ...after: View): Block =>
-  shown.refusedRows.length === 0
-    ? part()
-    : section(refusedRowsTitle(shown), list(shown.refusedRows.map(refusedRowText)), ...after);
-
 export const snapshotView = (snapshot: ShownSnapshot): View => {
   const { isAccepted, report } = snapshot;
   const feed = feedOf(snapshot);
@@ -441,13 +423,20 @@ const sampleView = (sample: Sample | undefined): View => {
 const exampleText = ({ name, nearest, differs }: Sample['unknown'][number]['examples'][number]): string =>
   plain(nearest === undefined ? name : `${name} (it knows ${nearest}, which differs ${differs})`);
 
-const nextOf = ({ id, state, of, counts, removals }: SnapshotRecord): View => {
+const nextOf = (snapshot: SnapshotRecord): View => {
+  const { id, state, of, counts, removals } = snapshot;
   if (state === 'comparing' || state === 'sending')
     return [{ lead: 'Next', command: `snapshots show ${id}` }];
   if (state !== 'waiting-for-approval') return [];
   const [approve, reject] = [`snapshots approve ${id}`, `snapshots reject ${id} --reason "…"`];
-  const [first, second] = isMassRemoval(removals) ? [reject, approve] : [approve, reject];
+  const isMostlyRefused = mostlyRefused(snapshot) !== undefined;
+  const isRejectedFirst = isMassRemoval(removals) || isMostlyRefused;
+  const [first, second] = isRejectedFirst ? [reject, approve] : [approve, reject];
   return [
+    isMostlyRefused &&
+      text(
+        'Most rows are refused, and an approval accepts the file without them. Correct the rows, or the mapping or settings that do not know their values. Then reject this, and put the file again.',
+      ),
     { lead: 'Next', command: first },
     { lead: '  or', command: second },
     {
@@ -455,7 +444,7 @@ const nextOf = ({ id, state, of, counts, removals }: SnapshotRecord): View => {
       hidden: { id },
       fields: [{ reason: 'required' }],
       isMain: true,
-      buttons: decisionButtons({ of, removed: counts.removed, removals }),
+      buttons: decisionButtons({ of, removed: counts.removed, isRejectedFirst }),
     },
   ];
 };
@@ -463,17 +452,18 @@ const nextOf = ({ id, state, of, counts, removals }: SnapshotRecord): View => {
 const isMassRemoval = (removals: SnapshotRecord['removals']): boolean =>
   removals !== undefined && removals.share > removals.limit;
 
-/** Of a mass removal, the rejection comes first: it can be put right by another export, and a removal may not. */
-const decisionButtons = ({
-  of,
-  removed,
-  removals,
-}: Pick<SnapshotRecord, 'of' | 'removals'> & { removed: number }): Form['buttons'] => {
+type Choice = { of: number; removed: number; isRejectedFirst: boolean };
+
+/**
+ * Of a mass removal, and of a file that could hardly be read, the rejection comes first: it can be put right by another export, and a removal
+ * may not.
+ */
+const decisionButtons = ({ of, removed, isRejectedFirst }: Choice): Form['buttons'] => {
   const reject: Form['buttons'][number] = { text: `Reject: send none of ${numberOf(of)}`, value: 'rejected' };
   const approve: Form['buttons'][number] = {
     text: `Approve: send ${countOf(of, 'message')}${removed > 0 ? `, ${numberOf(removed)} of them removals` : ''}`,
     value: 'approved',
     ...(removed > 0 && { isDestructive: true }),
   };
-  return isMassRemoval(removals) ? [reject, approve] : [approve, reject];
+  return isRejectedFirst ? [reject, approve] : [approve, reject];
 };

@@ -1,9 +1,9 @@
 import { countOf, numberOf } from '../../../../desk/views/format.ts';
 import { type Block, list, part, section, table, text, type View } from '../../../../desk/views/view.ts';
 import { rowsTold } from '../../package/rows.ts';
-import type { Refusal } from '../../state/record.ts';
 import type { DateForm, ValueCounts } from '../package-facts.ts';
 import type { Survey } from '../survey.ts';
+import { refusalText } from './refusals.ts';
 
 type SurveyViewOptions = { given: string; writeSettings: string | undefined };
 
@@ -123,9 +123,6 @@ const trialView = ({ trial, blocks }: Survey): View => {
     ...(refusals.length > 0 ? [text('The most frequent problems:'), list(refusals.map(refusalText))] : []),
   ];
 };
-
-const refusalText = ({ file, line, column, problem, rows }: Refusal): string =>
-  `${[file, line && `${rows > 1 ? 'first in ' : ''}line ${line}`, column].filter(Boolean).join(', ')}: ${problem}${rows > 1 ? ` (${countOf(rows, 'row')})` : ''}`;
 
 const kindsText = ({ byKind }: NonNullable<Survey['trial']>): string =>
   Object.entries(byKind)
