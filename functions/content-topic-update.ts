@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { namedFile, openNamedFile } from '../lib/delivery/handle/fields/named-file.ts';
-import { line, maxUrlLength, time } from '../lib/delivery/handle/fields/text.ts';
+import { maxUrlLength, shortText, time } from '../lib/delivery/handle/fields/text.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
@@ -20,8 +20,8 @@ const url = z
   .regex(/^(https?:\/\/[^\s/]|\/)\S*$/i, 'must begin with https://, http:// or /');
 const topic = z
   .strictObject({
-    title: line.regex(/\S/, 'must not be empty'),
-    shortTitle: optional(line),
+    title: shortText.regex(/\S/, 'must not be empty'),
+    shortTitle: optional(shortText),
     isHidden: optional(z.boolean()),
     isLocked: optional(z.boolean()),
     startDate: optional(time),

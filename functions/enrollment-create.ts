@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { enrollmentShown, roleDigested } from '../lib/delivery/handle/fields/enrollment.ts';
+import { readEnrollmentState, roleEffect } from '../lib/delivery/handle/fields/enrollment.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { confirmByReadBack } from '../lib/delivery/handle/read-back.ts';
@@ -18,7 +18,7 @@ export const integration: Integration<z.infer<typeof data>> = {
   operations: [postEnrollment, getClasslistPages],
   priority: 'urgent',
   repeatable: true,
-  effect: { wanted: ({ roleId }) => ({ whole: roleDigested(roleId) }), shown: enrollmentShown },
+  effect: { wanted: ({ roleId }) => ({ whole: roleEffect(roleId) }), shown: readEnrollmentState },
   run: (enrollment, { platform }) =>
     confirmByReadBack(createEnrollment(platform, enrollment), async () => {
       const shown = await findInClasslist(platform, enrollment);

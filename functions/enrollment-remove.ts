@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { enrollmentShown, removedDigested } from '../lib/delivery/handle/fields/enrollment.ts';
+import { readEnrollmentState, removedEffect } from '../lib/delivery/handle/fields/enrollment.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { confirmByReadBack } from '../lib/delivery/handle/read-back.ts';
@@ -34,7 +34,7 @@ export const integration: Integration<Enrollment> = {
   operations: [deleteEnrollment, getClasslistPages],
   priority: 'urgent',
   repeatable: true,
-  effect: { wanted: () => ({ whole: removedDigested }), shown: enrollmentShown },
+  effect: { wanted: () => ({ whole: removedEffect }), shown: readEnrollmentState },
   run: async (enrollment, { platform, note }) => {
     const isEnrolled = async () => (await findInClasslist(platform, enrollment)) !== undefined;
     try {

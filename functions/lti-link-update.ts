@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { line, maxUrlLength, pages } from '../lib/delivery/handle/fields/text.ts';
+import { longText, maxUrlLength, shortText } from '../lib/delivery/handle/fields/text.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { platformId } from '../lib/message/message.ts';
@@ -12,17 +12,17 @@ const maxFlags = 100;
 const sendNames = sendFlags.map((name) => name.replace(/^Send./, (start) => start.slice(4).toLowerCase()));
 const data = z.strictObject({
   linkId: platformId,
-  title: line.regex(/\S/, 'must not be empty'),
+  title: shortText.regex(/\S/, 'must not be empty'),
   url: z
     .url({ protocol: /^https?$/, error: 'must begin with https:// or http://' })
     .max(maxUrlLength, 'must be at most 8,192 characters'),
-  description: pages.nullable(),
+  description: longText.nullable(),
   isVisible: z.boolean(),
   signMessage: z.boolean(),
   signWithTc: z.boolean(),
   useToolProviderSecuritySettings: z.boolean(),
   customParameters: z
-    .array(z.strictObject({ name: line.min(1), value: pages }))
+    .array(z.strictObject({ name: shortText.min(1), value: longText }))
     .max(1_000, 'must name at most 1,000 parameters')
     .nullable(),
   /**

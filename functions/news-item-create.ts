@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { namedFile, openNamedFile } from '../lib/delivery/handle/fields/named-file.ts';
-import { largeText, line, time } from '../lib/delivery/handle/fields/text.ts';
+import { largeText, shortText, time } from '../lib/delivery/handle/fields/text.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { platformId } from '../lib/message/message.ts';
@@ -10,7 +10,7 @@ import { createNewsItem, postNewsItem } from '../lib/platform/resources/news.ts'
 const data = z
   .strictObject({
     orgUnitId: platformId,
-    title: line.regex(/\S/, 'must not be empty'),
+    title: shortText.regex(/\S/, 'must not be empty'),
     body: z.strictObject({ text: largeText, html: largeText.nullable().default(null) }),
     startDate: time,
     endDate: time.nullable().default(null),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { namedFile, openNamedFile } from '../lib/delivery/handle/fields/named-file.ts';
-import { pages } from '../lib/delivery/handle/fields/text.ts';
+import { longText } from '../lib/delivery/handle/fields/text.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration, IntegrationContext } from '../lib/delivery/handle/integration.ts';
 import { MessageFailure } from '../lib/message/failure.ts';
@@ -12,7 +12,7 @@ import { getWhoAmI, whoAmI } from '../lib/platform/resources/users.ts';
 
 const ids = { orgUnitId: platformId, folderId: platformId, userId: platformId };
 const files = z.array(namedFile).min(1, 'must name at least one file').max(20, 'must name at most 20 files');
-const data = z.strictObject({ ...ids, files, comment: pages.default('') });
+const data = z.strictObject({ ...ids, files, comment: longText.default('') });
 
 type Data = z.infer<typeof data>;
 

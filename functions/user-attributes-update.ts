@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { line, pages } from '../lib/delivery/handle/fields/text.ts';
+import { longText, shortText } from '../lib/delivery/handle/fields/text.ts';
 import { handlerOf } from '../lib/delivery/handle/handler.ts';
 import type { Integration } from '../lib/delivery/handle/integration.ts';
 import { platformId } from '../lib/message/message.ts';
@@ -14,11 +14,11 @@ import {
 } from '../lib/platform/resources/user-attributes.ts';
 
 const optional = z.exactOptional;
-const text = line.regex(/\S/, 'must not be empty');
+const text = shortText.regex(/\S/, 'must not be empty');
 const attributeId = text.clone().register(privacy, id);
 const attribute = z.strictObject({
   attributeId,
-  value: z.array(pages).max(1_000, 'must have at most 1,000 values'),
+  value: z.array(longText).max(1_000, 'must have at most 1,000 values'),
 });
 const attributes = z
   .array(attribute)
@@ -28,7 +28,7 @@ const attributes = z
   });
 const field = z.strictObject({
   name: text,
-  description: pages,
+  description: longText,
   dataTypeId: z.guid('must be a GUID such as 6d0b3e5c-5a0b-4c9e-9b6f-0c8f3a1d2e01').register(privacy, id),
 });
 const data = z

@@ -33,7 +33,7 @@ export type Option = {
   /** It receives files, by whose names a stage can say what it expects. */
   receivesFiles?: true;
   /** What is deployed for it. Loaded by packaging alone. */
-  stage(): Promise<{ stage: FunctionParts }>;
+  deployedParts(): Promise<{ deployedParts: FunctionParts }>;
   /** Loaded by the command and the console alone: no function holds it. */
   desk?(): Promise<{ desk: OptionDesk }>;
 };

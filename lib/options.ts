@@ -18,7 +18,9 @@ export type OptionVerb = RolesOf<(typeof everyOption)[number]>;
 
 /** What is deployed for each. */
 export const loadOptionParts = async (): Promise<FunctionParts[]> =>
-  (await Promise.all(options.map((option) => option.stage()))).map(({ stage }) => stage);
+  (await Promise.all(options.map((option) => option.deployedParts()))).map(
+    ({ deployedParts }) => deployedParts,
+  );
 
 /** What reads the exports of the SIS; undefined: no option does. */
 export const loadExportReader = async (): Promise<ReadAcceptedExports | undefined> =>

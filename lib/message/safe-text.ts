@@ -50,7 +50,7 @@ export const errorWord = (name: unknown): SafeText | undefined =>
 export const messageIdText = (id: string): SafeText => id as SafeText;
 
 /** For a text that was safe when we wrote it, and is read back from a table that nobody else writes. */
-export const readBack = (text: string): SafeText => text as SafeText;
+export const storedSafeText = (text: string): SafeText => text as SafeText;
 
 /** Logs a warning, with facts of a log line. */
 export type Warn = (text: SafeText, facts: Record<string, SafeText | number>) => void;

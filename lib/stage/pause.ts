@@ -8,7 +8,7 @@ import {
   eventSourceMappings,
 } from './event-source-mapping.ts';
 import { unknownName } from './nearest.ts';
-import { restAfter } from './poll-delay.ts';
+import { pollDelay } from './poll-delay.ts';
 import type { Target } from './target.ts';
 
 /** A function that gets no messages from its queue, whose record says so, or that does not get all of them. */
@@ -178,7 +178,7 @@ const brought = async (first: EventSourceMapping, options: MappingTarget): Promi
     if (mapping.state === wanted || signal.aborted || performance.now() > endMs) return mapping;
     // In a state between the two, another change is in progress, and AWS accepts no new one.
     if (mapping.state === opposite) await mappings.change(mapping, wanted === 'Enabled');
-    await restAfter(looks, signal);
+    await pollDelay(looks, signal);
     mapping = await look();
   }
 };

@@ -7,7 +7,7 @@ import type { Operation } from '../../lib/platform/client/operation.ts';
 import { PlatformError } from '../../lib/platform/client/platform-error.ts';
 import type { CallInput } from '../../lib/platform/client/request.ts';
 import { operations } from '../../lib/platform/resources/operations.ts';
-import { type Answer, type Headers, maxErrorBytes } from '../../lib/runtime/aws/receive-answer.ts';
+import { type Headers, type HttpAnswer, maxErrorBytes } from '../../lib/runtime/aws/receive-answer.ts';
 import { sensitiveValues } from '../../lib/runtime/privacy/request-secrets.ts';
 import { createMeasure } from './measure.ts';
 import { type Random, randomFrom } from './random.ts';
@@ -21,7 +21,7 @@ const signature = 'Zq3xYh0rT5uVw9AbCdEfGhIjKlMnOpQrStUvWxYz012';
 const values = sensitiveValues({ query: { x_a: 'the-app', x_c: signature, x_t: '1700000000' }, headers: {} });
 
 /** An answer, and whether it certainly is no success. */
-export type Made = { operation: Operation<unknown>; input: CallInput; answer: Answer; isError: boolean };
+export type Made = { operation: Operation<unknown>; input: CallInput; answer: HttpAnswer; isError: boolean };
 
 /** What every answer must keep to. @throws Error that says what was broken, and by which answer */
 export const check = ({ operation, input, answer, isError }: Made): 'done' | Failure['kind'] => {

@@ -6,14 +6,14 @@ import {
   stateName,
   versionName,
 } from '../../lib/delivery/ledger/codec.ts';
-import { emptyItem, type Item } from '../../lib/delivery/ledger/item.ts';
+import { emptyItem, type ResourceState } from '../../lib/delivery/ledger/item.ts';
 import type { LedgerTable, LockRequest } from '../../lib/delivery/ledger/table.ts';
 import { type Attributes, attribute } from '../../lib/runtime/aws/dynamodb.ts';
 
 /** What the ledger's table does, at once and in memory. */
 export type TableModel = {
   take(resource: string, taking: LockRequest): Awaited<ReturnType<LedgerTable['take']>>;
-  replace(resource: string, expectedLockId: string, item: Item): boolean;
+  replace(resource: string, expectedLockId: string, item: ResourceState): boolean;
   release(resource: string, taking: LockRequest): void;
 };
 

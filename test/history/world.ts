@@ -9,7 +9,7 @@ import { createCrosswalk } from '../../lib/crosswalk/look-up.ts';
 import { handlerOf } from '../../lib/delivery/handle/handler.ts';
 import type { Integration } from '../../lib/delivery/handle/integration.ts';
 import type { Services } from '../../lib/delivery/handle/services.ts';
-import type { Item, Open } from '../../lib/delivery/ledger/item.ts';
+import type { OpenChange, ResourceState } from '../../lib/delivery/ledger/item.ts';
 import { TableLedger } from '../../lib/delivery/ledger/ledger.ts';
 import type { LedgerTable } from '../../lib/delivery/ledger/table.ts';
 import type { MessageReport } from '../../lib/runtime/telemetry/observe.ts';
@@ -129,11 +129,11 @@ export function createWorld(history: History, watch: Watch) {
   };
 
   /** Undefined of one whose function died: the ledger knows it by a digest. */
-  const messageOf = ({ version }: Open): number | undefined =>
+  const messageOf = ({ version }: OpenChange): number | undefined =>
     Number(version.split('\u0001')[2] ?? version.split('/').at(-1)) || undefined;
 
   /** That a container had to leave a lock behind is not a death of its message. */
-  const judgeDeaths = ({ fields }: Item) => {
+  const judgeDeaths = ({ fields }: ResourceState) => {
     for (const { open } of Object.values(fields)) {
       const message = open && messageOf(open);
       if (message !== undefined && open && open.crashes > misfortunesOf(message) + ledgerFaults)

@@ -16,7 +16,7 @@ import { SisIdLookUp } from './sis-id-look-up.ts';
 import { type Delivery, priorityOf, storedAtOf } from './sqs-delivery.ts';
 import { StaleReadError } from './stale-read.ts';
 import { wasDone, writtenRefusal } from './verify-attempt.ts';
-import { type Decision, type Result, waitOrPark } from './wait-or-park.ts';
+import { type AttemptFinding, type AttemptOutcome, waitOrPark } from './wait-or-park.ts';
 
 /** Shared by the messages of one invocation. */
 export type Invocation = {
@@ -31,7 +31,7 @@ export type Invocation = {
   isolated: boolean;
 };
 
-export type RecordResult = Result & {
+export type RecordOutcome = AttemptOutcome & {
   /** Undefined if nothing was parsed, or if the message is not valid. */
   eventId: string | undefined;
   /** The calls of the platform. */
@@ -49,15 +49,16 @@ export const attempt = async <Data>(
   integration: Integration<Data>,
   { record, delivery }: ReceivedRecord,
   invocation: Invocation,
-): Promise<RecordResult> => {
+): Promise<RecordOutcome> => {
   const { services } = invocation;
-  const resultFor = (decision: Decision): Result => waitOrPark(decision, delivery, services.limits);
+  const resultFor = (decision: AttemptFinding): AttemptOutcome =>
+    waitOrPark(decision, delivery, services.limits);
   if (!hasTime(invocation)) return { ...resultFor(noTime), eventId: undefined, calls: [], turnMs: 0 };
   let lookUp: SisIdLookUp<Data> | undefined;
   let draft: Draft<Data> | undefined;
   let ids: PlatformIds | undefined;
   let task: Task<Data> | undefined;
-  let result: Result;
+  let result: AttemptOutcome;
   try {
     if (storedAtOf(record, integration.name) !== undefined) throw failures.pointsElsewhere;
     draft = draftOf(record.body, integration, delivery.startedMs);
@@ -87,7 +88,11 @@ export const attempt = async <Data>(
 };
 
 /** A notice of files is no failure: the events in the files go to the queue, each as its own message. */
-const afterError = async (error: unknown, record: SQSRecord, invocation: Invocation): Promise<Decision> => {
+const afterError = async (
+  error: unknown,
+  record: SQSRecord,
+  invocation: Invocation,
+): Promise<AttemptFinding> => {
   const { fanOut, limits, nowMs } = invocation.services;
   if (!(error instanceof FileNotice && fanOut)) return failed(error, { record, invocation });
   try {
@@ -104,7 +109,7 @@ const afterError = async (error: unknown, record: SQSRecord, invocation: Invocat
 const fanOutReserveMs = ({ attemptTimeoutMs }: Limits): number => attemptTimeoutMs / 4;
 
 /** The platform knows no such user, org unit or grade object. */
-const isNotFound = (result: Result): boolean =>
+const isNotFound = (result: AttemptOutcome): boolean =>
   result.outcome === 'parked' && result.failure.kind === 'rejected' && result.failure.status === 404;
 
 type Task<Data> = ReceivedRecord & {
@@ -112,23 +117,23 @@ type Task<Data> = ReceivedRecord & {
   message: Message<Data>;
   invocation: Invocation;
   context: AttemptContext;
-  resultFor(decision: Decision): Result;
+  resultFor(decision: AttemptFinding): AttemptOutcome;
 };
 
 /** An attempt that begins later cannot finish in the remaining time. */
-export const lastBeginMs = ({
+export const latestStartMs = ({
   services: { limits },
   deadlineMs,
 }: Pick<Invocation, 'services' | 'deadlineMs'>): number => deadlineMs - limits.attemptTimeoutMs;
 
-const hasTime = (invocation: Invocation): boolean => invocation.services.nowMs() <= lastBeginMs(invocation);
+const hasTime = (invocation: Invocation): boolean => invocation.services.nowMs() <= latestStartMs(invocation);
 
-const noTime: Decision = { kind: 'wait', why: 'no-time', seconds: 1 };
+const noTime: AttemptFinding = { kind: 'wait', why: 'no-time', seconds: 1 };
 
 const failed = (
   error: unknown,
   { record: { messageId }, invocation }: Pick<Task<never>, 'record' | 'invocation'>,
-): Extract<Decision, { kind: 'fail' }> => {
+): Extract<AttemptFinding, { kind: 'fail' }> => {
   const failure = failureOf(error);
   if (failure.kind === 'defect')
     invocation.services.observe.error(
@@ -139,7 +144,7 @@ const failed = (
   return { kind: 'fail', failure };
 };
 
-const withoutLedger = async <Data>(task: Task<Data>): Promise<Result> => {
+const withoutLedger = async <Data>(task: Task<Data>): Promise<AttemptOutcome> => {
   const { integration, message, context, invocation, resultFor } = task;
   const seconds = await context.takeSlot(invocation.slotsUntilMs);
   if (seconds > 0) return resultFor({ kind: 'wait', why: 'pace', seconds });
@@ -151,12 +156,12 @@ const withoutLedger = async <Data>(task: Task<Data>): Promise<Result> => {
   return resultFor(doneWith(context));
 };
 
-const doneWith = ({ notes }: AttemptContext): Decision => ({
+const doneWith = ({ notes }: AttemptContext): AttemptFinding => ({
   kind: 'done',
   reason: notes.length === 0 ? undefined : safeList(notes, '; '),
 });
 
-const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<Result> => {
+const withLedger = async <Data>(ledger: Ledger, task: Task<Data>): Promise<AttemptOutcome> => {
   const { invocation, context, resultFor } = task;
   const entry = await ledgerMessageOf(task, invocation.services.digest);
   // Before the lock, which would last while its message waits.
@@ -180,13 +185,13 @@ const lockMsOf = ({ services: { limits } }: Invocation, { lateEffectMs }: Ledger
   limits.attemptTimeoutMs + limits.reserveMs + lateEffectMs;
 
 /** What the ledger decides without a call of the platform. */
-export const unsent = (verdict: Exclude<Verdict, LockedResource>): Decision => {
+export const unsent = (verdict: Exclude<Verdict, LockedResource>): AttemptFinding => {
   if (verdict.kind === 'full') return { kind: 'fail', failure: failureOf(itemFull(verdict)) };
   if (verdict.kind === 'crashed' || verdict.kind === 'outdated') return failBy(verdict.kind);
   return verdict;
 };
 
-const failBy = (name: keyof typeof failures): Extract<Decision, { kind: 'fail' }> => ({
+const failBy = (name: keyof typeof failures): Extract<AttemptFinding, { kind: 'fail' }> => ({
   kind: 'fail',
   failure: failureOf(failures[name]),
 });
@@ -195,7 +200,7 @@ const sendAndRecord = async <Data>(
   ledger: Ledger,
   task: Task<Data>,
   locked: LockedResource,
-): Promise<Result> => {
+): Promise<AttemptOutcome> => {
   const { decision, ending, refusal } = await runIntegration(ledger, task, locked);
   const result = task.resultFor(decision);
   const isParked = result.outcome === 'parked';
@@ -204,7 +209,7 @@ const sendAndRecord = async <Data>(
   return task.resultFor({ kind: 'fail', failure, isUnrecorded: true });
 };
 
-type AttemptResult = { decision: Decision; ending: AttemptEnding; refusal?: string };
+type AttemptResult = { decision: AttemptFinding; ending: AttemptEnding; refusal?: string };
 
 const runIntegration = async <Data>(
   ledger: Ledger,

@@ -19,7 +19,7 @@ export const isSuspect = (record: SQSRecord, delivery: Delivery, visibilityMs: n
 };
 
 /** The receipt of such a message has a lock of its own in the ledger, which counts the crashes. */
-export const receiptEntry = (
+export const receiptMessage = (
   functionName: string,
   { messageId }: SQSRecord,
   nowMs: number,

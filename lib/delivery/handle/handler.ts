@@ -1,11 +1,11 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { safe } from '../../message/safe-text.ts';
-import { type Invocation, lastBeginMs, type RecordResult } from './attempt.ts';
+import { type Invocation, latestStartMs, type RecordOutcome } from './attempt.ts';
 import { isLarge } from './crashes.ts';
 import type { Integration } from './integration.ts';
 import { processRecord } from './process-record.ts';
 import { type Services, servicesFromEnvironment } from './services.ts';
-import { attemptsOf } from './sqs-delivery.ts';
+import { receiveCountOf } from './sqs-delivery.ts';
 
 /** The Lambda handler of an integration: it settles each record of a batch separately, and reports those that must wait. */
 export const handlerOf =
@@ -15,12 +15,12 @@ export const handlerOf =
   ) =>
   async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
     const invocation = begin(services(), context, event);
-    const { queues, incidents, arrivals, paceUse, letterIndex, observe } = invocation.services;
+    const { queues, incidents, arrivals, callUsage, letterIndex, observe } = invocation.services;
     const results = await Promise.all(
       event.Records.map((record) => processRecord(integration, record, invocation)),
     );
 
-    const alone = { ...invocation, isolated: true, slotsUntilMs: lastBeginMs(invocation) };
+    const alone = { ...invocation, isolated: true, slotsUntilMs: latestStartMs(invocation) };
     for (const { at, record } of inOrder(event.Records, results))
       results[at] = await processRecord(integration, record, alone);
 
@@ -29,7 +29,7 @@ export const handlerOf =
       return result?.outcome === 'waiting' ? [{ messageId, receiptHandle, seconds: result.seconds }] : [];
     });
     await queues.delay(waiting);
-    await Promise.all([incidents?.write(), arrivals?.write(), paceUse?.write(), letterIndex?.write()]);
+    await Promise.all([incidents?.write(), arrivals?.write(), callUsage?.write(), letterIndex?.write()]);
     observe.flush();
     return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
@@ -38,7 +38,7 @@ export const handlerOf =
  * Orders the messages to process alone: the likely causes of a crash come last, so that another crash affects as few others as
  * possible.
  */
-const inOrder = (records: readonly SQSRecord[], results: readonly RecordResult[]) =>
+const inOrder = (records: readonly SQSRecord[], results: readonly RecordOutcome[]) =>
   records
     .flatMap((record, at) => {
       const result = results[at];
@@ -59,9 +59,9 @@ const begin = (services: Services, context: Context, { Records }: SQSEvent): Inv
       { remainingMs },
     );
   const deadlineMs = nowMs() + leftMs;
-  const lastMs = lastBeginMs({ services, deadlineMs });
+  const lastMs = latestStartMs({ services, deadlineMs });
   // Messages to process alone come after all others, and also need time to wait for turns.
-  const someAlone = Records.some((record) => attemptsOf(record) > 1 || isLarge(record));
+  const someAlone = Records.some((record) => receiveCountOf(record) > 1 || isLarge(record));
   const slotsUntilMs = someAlone ? (nowMs() + lastMs) / 2 : lastMs;
   return {
     services,

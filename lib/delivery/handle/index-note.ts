@@ -1,12 +1,12 @@
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
 import type { ReceiptOutcome } from '../letters/notes.ts';
 import { indexedIn } from '../letters/parts.ts';
-import type { ReceivedRecord, RecordResult } from './attempt.ts';
+import type { ReceivedRecord, RecordOutcome } from './attempt.ts';
 import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-message.ts';
 import { attributesOf } from './sqs-delivery.ts';
 
-type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
+type FinalOutcome = Exclude<RecordOutcome, { outcome: 'isolate' }>;
 
 /**
  * The record that operators see of a message. Undefined for a message that ends with its first receipt, unless its sender asks, so
@@ -15,7 +15,7 @@ type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
 export const indexNoteOf = <Data>(
   integration: Integration<Data>,
   { record, delivery }: ReceivedRecord,
-  result: FinalResult,
+  result: FinalOutcome,
 ): ReceiptOutcome | undefined => {
   const { outcome } = result;
   const { messageAttributes = {}, messageId, receiptHandle, body } = record;

@@ -3,7 +3,7 @@ import type { Message } from '../../message/message.ts';
 import type { Priority } from '../../message/priority.ts';
 import type { SafeText } from '../../message/safe-text.ts';
 import type { ReadSecret } from '../../platform/auth/secret-reader.ts';
-import type { Actor } from '../../platform/client/authentication.ts';
+import type { SigningUser } from '../../platform/client/authentication.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import type { Operation } from '../../platform/client/operation.ts';
 import type { GradeObject } from '../../platform/resources/grade-objects.ts';
@@ -43,7 +43,7 @@ export type Integration<Data> = {
   /** Whether its calls may be sent twice without harm; a function if that depends on the message. */
   repeatable: boolean | ((data: Data) => boolean);
   /** The platform user whose credential must sign; default: the service's own. */
-  actor?(data: Data): Actor;
+  actor?(data: Data): SigningUser;
   run(data: Data, context: IntegrationContext): Promise<unknown>;
   /** How to find out whether an attempt that left no outcome was done after all. */
   verify?: Verification<Data>;

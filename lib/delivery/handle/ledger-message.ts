@@ -3,7 +3,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { draftOf, type Message } from '../../message/message.ts';
 import type { PlatformIds } from '../../message/sis-ids.ts';
 import { unorderedVersionOf, versionOf } from '../../message/version.ts';
-import type { Digest } from '../ledger/digest.ts';
+import type { Digester } from '../ledger/digest.ts';
 import { digestedName } from '../ledger/item.ts';
 import type { LedgerMessage } from '../ledger/judge.ts';
 import type { Integration } from './integration.ts';
@@ -34,7 +34,7 @@ type EntryInput<Data> = {
 
 export const ledgerMessageOf = async <Data>(
   { integration, message, record, delivery }: EntryInput<Data>,
-  digest: Digest | undefined,
+  digest: Digester | undefined,
 ): Promise<LedgerMessage> => {
   const { effect } = integration;
   const place = placeInLedger(integration, message);
@@ -72,7 +72,7 @@ export const fieldsOf = <Data>(integration: Integration<Data>, message: Message<
 export const digestsOf = async (
   resource: string,
   fields: Record<string, string | undefined>,
-  digest: Digest | undefined,
+  digest: Digester | undefined,
 ): Promise<Record<string, string>> => {
   const made: Record<string, string> = {};
   // Sequential, because only the first in a container waits: the cost per message counts.

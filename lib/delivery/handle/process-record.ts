@@ -4,14 +4,14 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import { unread, withoutFields } from '../../runtime/privacy/letter-body.ts';
 import type { Verdict } from '../ledger/ledger.ts';
 import type { DeadLetter } from '../letters/dead-letter.ts';
-import { attempt, type Invocation, type ReceivedRecord, type RecordResult, unsent } from './attempt.ts';
-import { isLarge, isSuspect, receiptEntry } from './crashes.ts';
+import { attempt, type Invocation, type ReceivedRecord, type RecordOutcome, unsent } from './attempt.ts';
+import { isLarge, isSuspect, receiptMessage } from './crashes.ts';
 import { indexNoteOf } from './index-note.ts';
 import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-message.ts';
 import { report } from './report.ts';
 import { attributesOf, deliveryOf, storedAtOf } from './sqs-delivery.ts';
-import { afterUnwrittenLetter, type Decision, waitOrPark } from './wait-or-park.ts';
+import { type AttemptFinding, afterUnwrittenLetter, waitOrPark } from './wait-or-park.ts';
 
 /**
  * Brings one record to its outcome; never throws. A message that waits or must be isolated stays on its queue. Any other is
@@ -21,17 +21,17 @@ export const processRecord = async <Data>(
   integration: Integration<Data>,
   record: SQSRecord,
   invocation: Invocation,
-): Promise<RecordResult> => {
+): Promise<RecordOutcome> => {
   const { ledger, limits, nowMs } = invocation.services;
   const received = { record, delivery: deliveryOf(record, nowMs()) };
-  const attemptAndFinish = async (): Promise<RecordResult> =>
+  const attemptAndFinish = async (): Promise<RecordOutcome> =>
     finishRecord(integration, received, {
       result: await attempt(integration, received, invocation),
       invocation,
     });
   if (ledger === undefined || !isSuspect(record, received.delivery, limits.visibilityMs))
     return attemptAndFinish();
-  const finishUnparsed = (decision: Decision): Promise<RecordResult> => {
+  const finishUnparsed = (decision: AttemptFinding): Promise<RecordOutcome> => {
     const result = {
       ...waitOrPark(decision, received.delivery, limits),
       eventId: undefined,
@@ -44,7 +44,7 @@ export const processRecord = async <Data>(
   if (isLarge(record) && !invocation.isolated) return finishUnparsed({ kind: 'isolate', crashes: 0 });
   let verdict: Verdict;
   try {
-    verdict = await ledger.take(receiptEntry(integration.name, record, nowMs()), {
+    verdict = await ledger.take(receiptMessage(integration.name, record, nowMs()), {
       lockMs: limits.attemptTimeoutMs + limits.reserveMs,
       isolated: invocation.isolated,
     });
@@ -60,14 +60,14 @@ export const processRecord = async <Data>(
 };
 
 /** `isUnread`: the message must not be parsed, as that may have killed the function. */
-type FinishOptions = { result: RecordResult; invocation: Invocation; isUnread?: boolean };
+type FinishOptions = { result: RecordOutcome; invocation: Invocation; isUnread?: boolean };
 
 /** Writes the letter of a parked message, and reports the outcome. */
 const finishRecord = async <Data>(
   integration: Integration<Data>,
   received: ReceivedRecord,
   { result: attempted, invocation: { services }, isUnread = false }: FinishOptions,
-): Promise<RecordResult> => {
+): Promise<RecordOutcome> => {
   const { record } = received;
   let result = attempted;
   if (result.outcome === 'parked') {

@@ -1,15 +1,15 @@
 import { eventIdIn } from '../../message/message.ts';
 import { messageIdText, safe } from '../../message/safe-text.ts';
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
-import type { ReceivedRecord, RecordResult } from './attempt.ts';
+import type { ReceivedRecord, RecordOutcome } from './attempt.ts';
 import type { Services } from './services.ts';
 import { ageMs, waitedMs } from './sqs-delivery.ts';
 
-type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
+type FinalOutcome = Exclude<RecordOutcome, { outcome: 'isolate' }>;
 
 /** Reports a message's outcome to the log, the metrics, the incidents and the pace's record. */
 export const report = (
-  result: FinalResult,
+  result: FinalOutcome,
   { record, delivery }: ReceivedRecord,
   { services, asService, isUnread }: { services: Services; asService: boolean; isUnread: boolean },
 ): void => {
@@ -29,7 +29,7 @@ export const report = (
     again: attempts + replays > 1,
   });
   services.arrivals?.record({ attempts, replays });
-  services.paceUse?.record(calls);
+  services.callUsage?.record(calls);
   services.observe.message({
     outcome,
     messageId: messageIdText(record.messageId),

@@ -14,12 +14,12 @@ import { createFiles, type Files } from '../../runtime/files/files.ts';
 import { type Arrivals, createArrivals } from '../../runtime/telemetry/arrivals.ts';
 import { createIncidents, type Incidents } from '../../runtime/telemetry/incidents.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
-import type { PaceUseRecord } from '../../runtime/telemetry/pace-use.ts';
-import { createDigest, type Digest } from '../ledger/digest.ts';
+import type { CallUsageRecorder } from '../../runtime/telemetry/pace-use.ts';
+import { createDigester, type Digester } from '../ledger/digest.ts';
 import { type Ledger, TableLedger } from '../ledger/ledger.ts';
 import { createLedgerTable } from '../ledger/table.ts';
 import { createLetterStore } from '../letters/letter-file.ts';
-import { createIndexNotes, type IndexNotes } from '../letters/notes.ts';
+import { createLetterIndexWriter, type LetterIndexWriter } from '../letters/notes.ts';
 import { createFanOut, type FanOut } from './fan-out.ts';
 import { createInFlight } from './in-flight.ts';
 import { createQueues, type Queues } from './queues.ts';
@@ -37,15 +37,15 @@ export type Services = {
    */
   ledger: Ledger | undefined;
   /** Undefined if no key is configured: then what is read cannot be compared with what was done. */
-  digest: Digest | undefined;
+  digest: Digester | undefined;
   /** Undefined if no table is configured. */
   incidents?: Incidents | undefined;
   /** Undefined if no table is configured. */
   arrivals?: Arrivals | undefined;
   /** Records letters and waiting messages for operators; undefined if no table is configured. */
-  letterIndex?: IndexNotes | undefined;
+  letterIndex?: LetterIndexWriter | undefined;
   /** Records how much of the platform's rate limit the function uses. */
-  paceUse?: PaceUseRecord | undefined;
+  callUsage?: CallUsageRecorder | undefined;
   crosswalk: Crosswalk;
   /** Undefined if notices of files are not read. */
   fanOut?: FanOut | undefined;
@@ -70,7 +70,7 @@ export const createServices = (functionName: string, settings: MessageSettings):
     options: clientOptions,
     dynamodb: createQuickDynamoDb(clientOptions),
   });
-  const { observe, secrets, platform, dynamodb, s3, paceUse } = services;
+  const { observe, secrets, platform, dynamodb, s3, callUsage } = services;
   const { url: queueUrl, lettersBucket: bucket } = settings.queue;
   const sqs = sqsClient(clientOptions);
   const inFlight = createInFlight({ sqs, queueUrl, warn: observe.warn, nowMs: Date.now });
@@ -89,7 +89,7 @@ export const createServices = (functionName: string, settings: MessageSettings):
   const letterIndex =
     settings.tables.letterIndex === undefined
       ? undefined
-      : createIndexNotes({
+      : createLetterIndexWriter({
           dynamodb,
           table: settings.tables.letterIndex,
           nowMs: Date.now,
@@ -115,7 +115,7 @@ export const createServices = (functionName: string, settings: MessageSettings):
     }),
     letterIndex: letterIndex,
     ...ledgerServicesOf(functionName, settings, services),
-    paceUse,
+    callUsage,
     crosswalk: crosswalkOn(settings.tables.crosswalk, dynamodb),
     observe,
     limits: { ...settings.limits, backoff: settings.backoff, isCrowded: inFlight.isCrowded },
@@ -146,7 +146,7 @@ const ledgerServicesOf = (
       warn,
       nowMs: Date.now,
     }),
-    digest: secret === undefined ? undefined : createDigest({ client: secrets.client, secret, warn }),
+    digest: secret === undefined ? undefined : createDigester({ client: secrets.client, secret, warn }),
     incidents: createIncidents({
       ...access,
       function: functionName,

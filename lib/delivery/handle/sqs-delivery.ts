@@ -22,7 +22,7 @@ export const deliveryOf = (record: SQSRecord, nowMs: number): Delivery => ({
   sentMs: timeIn(record.attributes?.SentTimestamp) || nowMs,
   firstMs: timeIn(record.attributes?.ApproximateFirstReceiveTimestamp) || nowMs,
   startedMs: nowMs,
-  attempts: attemptsOf(record),
+  attempts: receiveCountOf(record),
   replays: recordedReplays(record) + (isRedriven(record) ? 1 : 0),
 });
 
@@ -55,7 +55,7 @@ export const priorityOf = (
   delivery.replays > 0 || messageAttributes?.[priorityAttribute]?.stringValue === 'bulk' ? 'bulk' : declared;
 
 /** Number of receipts, including this one. */
-export const attemptsOf = ({ attributes }: SQSRecord): number =>
+export const receiveCountOf = ({ attributes }: SQSRecord): number =>
   numberIn(attributes?.ApproximateReceiveCount) || 1;
 
 /** Time since its first receipt. */

@@ -1,4 +1,4 @@
-import { type Digest, haveOneKey } from '../ledger/digest.ts';
+import { type Digester, haveSameKey } from '../ledger/digest.ts';
 import type { LockedResource } from '../ledger/ledger.ts';
 import type { PlatformState } from './integration.ts';
 import { digestsOf } from './ledger-message.ts';
@@ -8,7 +8,7 @@ export class StaleReadError extends Error {}
 
 type Reader = {
   taken: LockedResource;
-  digest: Digest | undefined;
+  digest: Digester | undefined;
   /** How far the platform's clock is ahead of ours. */
   clockOffsetMs: number;
   nowMs: number;
@@ -38,7 +38,7 @@ export const mustBeCurrent = async (
     const shown = digests[field];
     if (shown === undefined || done?.digest === undefined) continue;
     const { begunMs } = done;
-    const isEqual = shown === done.digest || !haveOneKey(shown, done.digest);
+    const isEqual = shown === done.digest || !haveSameKey(shown, done.digest);
     const isDecided = entry.decidedMs !== undefined && entry.decidedMs - begunMs >= believedAfterMs;
     const isChanged = changedMs - clockOffsetMs >= begunMs - clockGrainMs;
     // A value without a date may be a person's change.

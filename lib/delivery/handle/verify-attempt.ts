@@ -1,6 +1,6 @@
 import { type Failure, MessageFailure, type Refusal } from '../../message/failure.ts';
 import { isRetried } from '../../message/failure-kinds.ts';
-import { ownText, readBack, type SafeText, safe } from '../../message/safe-text.ts';
+import { ownText, type SafeText, safe, storedSafeText } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import type { UnresolvedAttempt } from '../ledger/judge.ts';
 import type { Integration, IntegrationContext } from './integration.ts';
@@ -79,8 +79,8 @@ const readRefusal = (written: string | undefined): Refusal & { message?: SafeTex
   const { message, operation, ...refusal }: Written = JSON.parse(written);
   return {
     ...refusal,
-    ...(operation !== undefined && { operation: readBack(operation) }),
-    ...(message !== undefined && { message: readBack(message) }),
+    ...(operation !== undefined && { operation: storedSafeText(operation) }),
+    ...(message !== undefined && { message: storedSafeText(message) }),
   };
 };
 

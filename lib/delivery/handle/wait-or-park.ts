@@ -9,7 +9,7 @@ import type { Limits } from './services.ts';
 import { ageMs, type Delivery, waitedMs } from './sqs-delivery.ts';
 
 /** What an attempt found out about its message. */
-export type Decision =
+export type AttemptFinding =
   /** `reason`: worth logging. */
   | { kind: 'done'; reason?: SafeText | undefined }
   | { kind: 'superseded' }
@@ -36,14 +36,14 @@ export type NotDone =
   | { outcome: 'waiting'; seconds: number; reason: SafeText; failure?: Failure; deferral?: WaitReason }
   | { outcome: 'parked'; failure: Failure };
 
-export type Result =
+export type AttemptOutcome =
   | { outcome: 'done'; reason?: SafeText | undefined }
   | { outcome: 'superseded' }
   | { outcome: 'duplicate'; of: string | undefined }
   | { outcome: 'isolate'; crashes: number }
   | NotDone;
 
-export const waitOrPark = (decision: Decision, delivery: Delivery, limits: Limits): Result => {
+export const waitOrPark = (decision: AttemptFinding, delivery: Delivery, limits: Limits): AttemptOutcome => {
   switch (decision.kind) {
     case 'wait':
       return afterDeferral(decision, delivery, limits);
@@ -51,14 +51,14 @@ export const waitOrPark = (decision: Decision, delivery: Delivery, limits: Limit
       return afterFailure(decision, delivery, limits);
     default: {
       const { kind: outcome, ...rest } = decision;
-      return { outcome, ...rest } as Result;
+      return { outcome, ...rest } as AttemptOutcome;
     }
   }
 };
 
 /** It is parked only before its queue would delete it, or would hand out nothing. */
 const afterDeferral = (
-  { why, seconds }: Extract<Decision, { kind: 'wait' }>,
+  { why, seconds }: Extract<AttemptFinding, { kind: 'wait' }>,
   delivery: Delivery,
   limits: Limits,
 ): NotDone => {
@@ -91,7 +91,7 @@ const inCrowd =
   'So many messages of this function wait that its queue could soon hand out no others: this one became a letter instead.';
 
 const afterFailure = (
-  { failure, lookUpSeconds, isUnrecorded = false }: Extract<Decision, { kind: 'fail' }>,
+  { failure, lookUpSeconds, isUnrecorded = false }: Extract<AttemptFinding, { kind: 'fail' }>,
   delivery: Delivery,
   limits: Limits,
 ): NotDone => {

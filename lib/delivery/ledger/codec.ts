@@ -1,11 +1,11 @@
 import { withoutSource } from '../../message/version.ts';
 import { type Attributes, attribute } from '../../runtime/aws/dynamodb.ts';
 import {
-  type Done,
-  type Field,
-  type Item,
+  type DoneChange,
+  type FieldState,
   type Lock,
-  type Open,
+  type OpenChange,
+  type ResourceState,
   rememberedMessages,
   shortIdLength,
 } from './item.ts';
@@ -55,7 +55,7 @@ type State = {
   stands?: { claimedMs: number; digest: string; version?: string; messageId?: string } | null;
 };
 
-export const encodeItem = (item: Item): Attributes => {
+export const encodeItem = (item: ResourceState): Attributes => {
   const [only, ...others] = Object.keys(item.fields);
   const values: Record<string, string | number> = {
     [stored.lockId]: item.lockId,
@@ -87,14 +87,14 @@ export const encodeItem = (item: Item): Attributes => {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, attribute(value)]));
 };
 
-const doneState = (done: Done | undefined, isWritten: boolean): State => ({
+const doneState = (done: DoneChange | undefined, isWritten: boolean): State => ({
   messageId: done === undefined || isWritten ? '' : done.messageId,
   outcome: 'done',
   claimedMs: done?.begunMs ?? 0,
   digest: done?.digest,
 });
 
-const openState = (open: Open, done: Done | undefined): State => ({
+const openState = (open: OpenChange, done: DoneChange | undefined): State => ({
   messageId: open.messageId,
   outcome: 'unknown',
   claimedMs: open.begunMs,
@@ -148,7 +148,7 @@ const decodeLock = (id: string, text: string): Lock => {
 export const lockIdLength = 6;
 
 /** Undefined if it has expired: DynamoDB may take days to remove it. */
-export const decodeItem = (raw: Attributes | undefined, nowMs: number): Item | undefined => {
+export const decodeItem = (raw: Attributes | undefined, nowMs: number): ResourceState | undefined => {
   if (raw === undefined || Number(raw.expires?.N) < Math.floor(nowMs / 1000)) return undefined;
   const lockId = raw[stored.lockId]?.S ?? '';
   const busyUntilMs = Number(raw[stored.busyUntilMs]?.N ?? 0);
@@ -163,8 +163,8 @@ export const decodeItem = (raw: Attributes | undefined, nowMs: number): Item | u
   };
 };
 
-const fieldsIn = (raw: Attributes, nowMs: number): Item['fields'] => {
-  const fields: Item['fields'] = {};
+const fieldsIn = (raw: Attributes, nowMs: number): ResourceState['fields'] => {
+  const fields: ResourceState['fields'] = {};
   const ids = new Map<string, string>();
   for (const [name, { S: version = '' }] of Object.entries(raw)) {
     if (!name.startsWith('v_')) continue;
@@ -183,7 +183,7 @@ const fieldsIn = (raw: Attributes, nowMs: number): Item['fields'] => {
  */
 const countsAsDoneAfterMs = 3_600_000;
 
-const fieldOf = (version: string, state: State, nowMs: number): Field => {
+const fieldOf = (version: string, state: State, nowMs: number): FieldState => {
   const { messageId, claimedMs, digest, once = false, stands, outcome } = state;
   const countsAsDone = outcome === undefined && !once && nowMs - claimedMs >= countsAsDoneAfterMs;
   if (outcome === 'done' || countsAsDone) return { done: { version, messageId, begunMs: claimedMs, digest } };
@@ -217,7 +217,7 @@ const fieldOf = (version: string, state: State, nowMs: number): Field => {
   };
 };
 
-const recentIn = (raw: Attributes): Item['recentMessages'] => {
+const recentIn = (raw: Attributes): ResourceState['recentMessages'] => {
   const recent: Record<string, string[]> = {};
   // The names contain numbers, which sort them.
   for (const name of Object.keys(raw).sort()) {

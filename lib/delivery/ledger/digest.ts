@@ -8,7 +8,7 @@ import { readSecret } from '../../runtime/aws/secret.ts';
  * A keyed digest of a field's intended value. Without the key, it does not show which of the few possible grades it is. 4
  * characters identify the key, 22 are the digest. Undefined while the key cannot be read.
  */
-export type Digest = (parts: readonly string[]) => Promise<string | undefined>;
+export type Digester = (parts: readonly string[]) => Promise<string | undefined>;
 
 type Options = {
   client: SecretsManagerClient;
@@ -24,13 +24,13 @@ const minKeyLength = 32;
 const askAgainMs = 60_000;
 
 /** Reads the key with the first message of a container and keeps it for the container's life. */
-export const createDigest = ({ client, secret, warn, nowMs = Date.now }: Options): Digest => {
-  let maker: Promise<DigestMaker | undefined> | undefined;
+export const createDigester = ({ client, secret, warn, nowMs = Date.now }: Options): Digester => {
+  let maker: Promise<DigesterFactory | undefined> | undefined;
   let askAtMs = 0;
-  const read = async (): Promise<DigestMaker | undefined> => {
+  const read = async (): Promise<DigesterFactory | undefined> => {
     try {
       const { text } = await readSecret(client, secret, { timeoutMs });
-      if (text.length >= minKeyLength) return digestBy(text);
+      if (text.length >= minKeyLength) return digesterWith(text);
       warn(safe`the key of the ledger must have at least ${minKeyLength} characters`, {
         secret: ownText(secret),
       });
@@ -55,9 +55,9 @@ export const createDigest = ({ client, secret, warn, nowMs = Date.now }: Options
   };
 };
 
-type DigestMaker = (parts: readonly string[]) => string;
+type DigesterFactory = (parts: readonly string[]) => string;
 
-export const digestBy = (secret: string): DigestMaker => {
+export const digesterWith = (secret: string): DigesterFactory => {
   const key = createSecretKey(secret, 'utf8');
   const tag = hmac(key, 'which key it is').slice(0, tagLength);
   return (parts) => `${tag}${hmac(key, JSON.stringify(parts)).slice(0, digestLength)}`;
@@ -70,5 +70,5 @@ const hmac = (key: KeyObject, text: string): string =>
 const [tagLength, digestLength] = [4, 22];
 
 /** Digests by different keys cannot be compared. */
-export const haveOneKey = (one: string, other: string): boolean =>
+export const haveSameKey = (one: string, other: string): boolean =>
   one.slice(0, tagLength) === other.slice(0, tagLength);

@@ -1,5 +1,5 @@
 import { encodeItem } from './codec.ts';
-import { type Item, lastBegunMs, withoutForgotten } from './item.ts';
+import { newestAttemptMs, type ResourceState, withoutForgotten } from './item.ts';
 
 /** DynamoDB takes items of 400 KB. The rest is for what an open change adds. */
 const maxBytes = 256 * 1024;
@@ -17,7 +17,10 @@ type CapacityRequest = { adding: readonly string[]; decided: boolean; nowMs: num
  * The item with room for these fields. If it has no room, changes that are older than the memory are forgotten. If a person has checked
  * what the platform holds, the oldest changes are forgotten, too, until half of the limit is left.
  */
-export const withCapacityFor = (item: Item, { adding, decided, nowMs }: CapacityRequest): Item | ItemFull => {
+export const withCapacityFor = (
+  item: ResourceState,
+  { adding, decided, nowMs }: CapacityRequest,
+): ResourceState | ItemFull => {
   if (fits(item, adding)) return item;
   const young = withoutForgotten(item, nowMs);
   const left = decided ? withoutOldest(young, { keeping: adding, beforeMs: nowMs - settledMs }) : young;
@@ -29,33 +32,33 @@ export const withCapacityFor = (item: Item, { adding, decided, nowMs }: Capacity
 /** A message that began a change before that was redelivered by now, or is a letter. */
 const settledMs = 3_600_000;
 
-const fits = (item: Item, adding: readonly string[]): boolean => {
+const fits = (item: ResourceState, adding: readonly string[]): boolean => {
   const added = adding.filter((name) => item.fields[name] === undefined).length;
   if (added === 0 || Object.keys(item.fields).length + added <= fewFields) return true;
   return grownBytes(item) + added * maxGrowthBytes <= maxBytes;
 };
 
 /** With the platform's words about all open changes. */
-const grownBytes = (item: Item): number => {
+const grownBytes = (item: ResourceState): number => {
   const open = Object.values(item.fields).filter((field) => field.open).length;
   return itemBytes(item) + open * maxGrowthBytes;
 };
 
 /** As DynamoDB counts them, about. */
-export const itemBytes = (item: Item): number =>
+export const itemBytes = (item: ResourceState): number =>
   Object.entries(encodeItem(item)).reduce(
     (sum, [name, { S, N = '' }]) => sum + Buffer.byteLength(name) + Buffer.byteLength(S ?? N),
     0,
   );
 
 const withoutOldest = (
-  item: Item,
+  item: ResourceState,
   { keeping, beforeMs }: { keeping: readonly string[]; beforeMs: number },
-): Item => {
+): ResourceState => {
   const fields = { ...item.fields };
   const oldest = Object.entries(fields)
-    .filter(([name, field]) => lastBegunMs(field) <= beforeMs && !keeping.includes(name))
-    .sort(([, one], [, other]) => lastBegunMs(one) - lastBegunMs(other));
+    .filter(([name, field]) => newestAttemptMs(field) <= beforeMs && !keeping.includes(name))
+    .sort(([, one], [, other]) => newestAttemptMs(one) - newestAttemptMs(other));
   let bytes = grownBytes(item);
   const empty = grownBytes({ ...item, fields: {} });
   for (const [name, field] of oldest) {

@@ -3,7 +3,7 @@ import { memoryDays } from '../../message/retention.ts';
 import { asFirstGiven, identityDigest, isLater, isSameMessage, oldestOf } from '../../message/version.ts';
 
 /** What the ledger knows of one resource. The write that removes its lock also stores the outcome of the lock's attempt. */
-export type Item = {
+export type ResourceState = {
   /** Unique to the attempt that wrote it last. */
   lockId: string;
   /** The attempt that acts now. If the lock's time is over, the function crashed. */
@@ -12,7 +12,7 @@ export type Item = {
   busyUntilMs: number;
   /** A field of the message whose call without an answer may still act. */
   busyField?: string | undefined;
-  fields: Record<string, Field>;
+  fields: Record<string, FieldState>;
   /**
    * By subresource: digests of the last messages that changed something of it, the last first. Such a message is no newer if it comes
    * again with another time.
@@ -29,10 +29,10 @@ export type Lock = {
   fields: readonly string[];
 };
 
-export type Field = { done?: Done | undefined; open?: Open | undefined };
+export type FieldState = { done?: DoneChange | undefined; open?: OpenChange | undefined };
 
 /** The newest change that was done. */
-export type Done = {
+export type DoneChange = {
   version: string;
   /** SQS' message id. */
   messageId: string;
@@ -43,7 +43,7 @@ export type Done = {
 };
 
 /** The newest change that was begun and has no outcome. Its message is on its queue, or is a letter that a person decides on. */
-export type Open = {
+export type OpenChange = {
   version: string;
   /** SQS' message id; of a message whose function crashed, a part of it. */
   messageId: string;
@@ -63,7 +63,7 @@ export type Open = {
   isParked: boolean;
 };
 
-export const emptyItem: Item = { lockId: '', busyUntilMs: 0, fields: {}, recentMessages: {} };
+export const emptyItem: ResourceState = { lockId: '', busyUntilMs: 0, fields: {}, recentMessages: {} };
 
 export const shortIdLength = 4;
 
@@ -92,7 +92,7 @@ type FirstVersion = { version: string; isRecent: boolean };
  * Whether a newer message has set the field. A remembered message (`isRecent`) is superseded only if nothing is open: with an open change,
  * `done` may be older than the remembered message.
  */
-export const isSuperseded = ({ done, open }: Field, { version, isRecent }: FirstVersion): boolean =>
+export const isSuperseded = ({ done, open }: FieldState, { version, isRecent }: FirstVersion): boolean =>
   done !== undefined && (isLater(done.version, version) || (isRecent && open === undefined));
 
 /**
@@ -100,7 +100,7 @@ export const isSuperseded = ({ done, open }: Field, { version, isRecent }: First
  * is remembered, but a newer one (open or done) has replaced it in each field.
  */
 export const firstVersion = (
-  { fields, recentMessages }: Item,
+  { fields, recentMessages }: ResourceState,
   { version, field = '' }: { version: string; field: string | undefined },
 ): FirstVersion => {
   for (const { done, open } of Object.values(fields))
@@ -112,12 +112,12 @@ export const firstVersion = (
 };
 
 /** The item after its lock's time is over: the function crashed, and the changes that the lock's message began are open. */
-export const withCrash = (item: Item): Item => {
+export const withCrash = (item: ResourceState): ResourceState => {
   const { lock, busyUntilMs, fields } = item;
   if (lock === undefined) return item;
   const first = firstVersion(item, { version: lock.version, field: lock.fields[0] });
   const { version } = first;
-  const opened = lock.fields.flatMap((name): [string, Field][] => {
+  const opened = lock.fields.flatMap((name): [string, FieldState][] => {
     const { done, open } = fields[name] ?? {};
     const { holder: messageId, replays } = lock;
     const isDone = done && isSameMessage(done.version, version);
@@ -140,7 +140,7 @@ export const withCrash = (item: Item): Item => {
 };
 
 /** Whether a person has put the message over a newer one. Then it is unknown which earlier messages are older than it. */
-export const isOverruling = ({ fields }: Item, names: readonly string[], version: string): boolean =>
+export const isOverruling = ({ fields }: ResourceState, names: readonly string[], version: string): boolean =>
   names.some((name) => {
     const { open } = fields[name] ?? {};
     return (
@@ -154,9 +154,9 @@ export const rememberedMessages = 6;
 type RecentMessage = { field: string; version: string; overrules: boolean };
 
 export const remembering = (
-  recent: Item['recentMessages'],
+  recent: ResourceState['recentMessages'],
   { field, version, overrules }: RecentMessage,
-): Item['recentMessages'] => {
+): ResourceState['recentMessages'] => {
   const name = subresourceOf(field);
   const digest = identityDigest(version);
   const before = overrules ? [] : (recent[name] ?? []);
@@ -167,9 +167,9 @@ export const remembering = (
 const dayMs = 24 * 3_600_000;
 
 /** Without fields too old to matter: each write keeps the whole item from expiring, so it would grow without bound. */
-export const withoutForgotten = (item: Item, nowMs: number): Item => {
+export const withoutForgotten = (item: ResourceState, nowMs: number): ResourceState => {
   const names = Object.keys(item.fields).filter(
-    (name) => lastBegunMs(item.fields[name] ?? {}) > nowMs - memoryDays * dayMs,
+    (name) => newestAttemptMs(item.fields[name] ?? {}) > nowMs - memoryDays * dayMs,
   );
   if (names.length === Object.keys(item.fields).length) return item;
   const subresources = new Set(names.map(subresourceOf));
@@ -182,14 +182,14 @@ export const withoutForgotten = (item: Item, nowMs: number): Item => {
   };
 };
 
-export const lastBegunMs = ({ done, open }: Field): number =>
+export const newestAttemptMs = ({ done, open }: FieldState): number =>
   Math.max(done?.begunMs ?? 0, open?.begunMs ?? 0);
 
 /** The last change of a field, for those who compare the platform with it. */
-export type FieldChange = (Done & { outcome: 'done' }) | (Open & { outcome: 'open' });
+export type FieldChange = (DoneChange & { outcome: 'done' }) | (OpenChange & { outcome: 'open' });
 
 /** Also what the lock's holder is about to change. */
-export const changesIn = (item: Item): Record<string, FieldChange> => {
+export const changesIn = (item: ResourceState): Record<string, FieldChange> => {
   const changes: Record<string, FieldChange> = {};
   for (const [name, { done, open }] of Object.entries(withCrash(item).fields)) {
     if (open) changes[name] = { ...open, outcome: 'open' };

@@ -1,6 +1,13 @@
 import { outdatedAfterDays } from '../../message/retention.ts';
 import { isLater, isSameMessage } from '../../message/version.ts';
-import { type Field, firstVersion, type Item, isSameId, isSuperseded, type Open } from './item.ts';
+import {
+  type FieldState,
+  firstVersion,
+  isSameId,
+  isSuperseded,
+  type OpenChange,
+  type ResourceState,
+} from './item.ts';
 
 /** A message, as the ledger knows it. */
 export type LedgerMessage = {
@@ -28,7 +35,7 @@ export type LedgerMessage = {
 
 /** A message and what is known of its resource. */
 export type JudgeInput = {
-  item: Item;
+  item: ResourceState;
   entry: LedgerMessage;
   nowMs: number;
   /** No other message of the batch is being processed. */
@@ -52,7 +59,7 @@ export type SendJudgement = {
   fields: readonly string[];
   version: string;
   /** What an earlier attempt of the message has left open. */
-  before?: Open | undefined;
+  before?: OpenChange | undefined;
   /** If it must not be sent twice: what to look for first. */
   unresolved?: UnresolvedAttempt | undefined;
 };
@@ -85,23 +92,23 @@ const relations = {
   copy: ({ open }, { version }) => open !== undefined && isSameMessage(open.version, version),
   newer: ({ open }, facts) => open !== undefined && facts.isNewer(open) && !facts.isOverruled(open),
   older: ({ done, open }) => done !== undefined || open !== undefined,
-} satisfies Record<string, (field: Field, facts: FieldFacts) => boolean>;
+} satisfies Record<string, (field: FieldState, facts: FieldFacts) => boolean>;
 
 export type Relation = keyof typeof relations | 'unknown';
 
 type FieldFacts = {
   version: string;
   first: ReturnType<typeof firstVersion>;
-  isNewer(open: Open): boolean;
-  isOwn(open: Open): boolean;
-  isOverruled(open: Open): boolean;
+  isNewer(open: OpenChange): boolean;
+  isOwn(open: OpenChange): boolean;
+  isOverruled(open: OpenChange): boolean;
 };
 
 type Facts = JudgeInput & {
   version: string;
-  given: readonly { field: string; state: Field; relation: Relation }[];
+  given: readonly { field: string; state: FieldState; relation: Relation }[];
   /** By an earlier attempt of the message itself. */
-  own: Open | undefined;
+  own: OpenChange | undefined;
   isReplay: boolean;
   some(...relations: Relation[]): boolean;
   every(...relations: Relation[]): boolean;
@@ -211,7 +218,7 @@ const factsOf = (input: JudgeInput): Facts => {
   };
 };
 
-const relationOf = (state: Field, facts: FieldFacts): Relation => {
+const relationOf = (state: FieldState, facts: FieldFacts): Relation => {
   for (const [relation, holds] of Object.entries(relations))
     if (holds(state, facts)) return relation as Relation;
   return 'unknown';
@@ -223,7 +230,7 @@ const maxCrashes = 3;
 /** An open change may get its outcome at any time, or when a person decides. */
 const openWaitSeconds = 1_800;
 
-const isReplayOf = ({ replays, messageId }: Open, entry: LedgerMessage): boolean =>
+const isReplayOf = ({ replays, messageId }: OpenChange, entry: LedgerMessage): boolean =>
   entry.replays > replays && !isSameId(messageId, entry.messageId);
 
 /** Repeating the same call does no harm while an earlier one may still act; the call of another message could be overtaken by it. */
@@ -244,7 +251,7 @@ const sending = ({ given, version, own }: Facts): SendJudgement => ({
   before: own,
 });
 
-const unresolvedIn = ({ item, entry, isReplay }: Facts, own: Open): UnresolvedAttempt => {
+const unresolvedIn = ({ item, entry, isReplay }: Facts, own: OpenChange): UnresolvedAttempt => {
   const decided = isReplay && entry.decidedMs !== undefined && entry.decidedMs >= item.busyUntilMs;
   const unresolved = unresolvedOf(own, item);
   // A person who has looked knows more than the platform's success shows.
@@ -253,8 +260,8 @@ const unresolvedIn = ({ item, entry, isReplay }: Facts, own: Open): UnresolvedAt
 
 /** For what no person has decided on. */
 export const unresolvedOf = (
-  { sinceMs, acceptedMs, refusal, version }: Open,
-  { fields }: Item,
+  { sinceMs, acceptedMs, refusal, version }: OpenChange,
+  { fields }: ResourceState,
 ): UnresolvedAttempt => ({
   sinceMs,
   acceptedUnverified: acceptedMs > 0,

@@ -4,10 +4,10 @@ import { isSameMessage, shortVersion } from '../../message/version.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { lockIdLength } from './codec.ts';
 import {
-  type Field,
-  type Item,
+  type FieldState,
   isOverruling,
-  type Open,
+  type OpenChange,
+  type ResourceState,
   remembering,
   shortId,
   withCrash,
@@ -23,7 +23,7 @@ export type LockedResource = SendJudgement & {
   entry: LedgerMessage;
   lockId: string;
   begunMs: number;
-  item: Item;
+  item: ResourceState;
 };
 
 export type Verdict = LockedResource | Exclude<Judgement, SendJudgement> | ItemFull;
@@ -125,7 +125,11 @@ export class TableLedger implements Ledger {
   }
 
   /** Records that the message is not tried again, so that others do not wait for it. */
-  #markParked({ resource, fields, version }: LedgerMessage, item: Item, lockId: string): Promise<unknown> {
+  #markParked(
+    { resource, fields, version }: LedgerMessage,
+    item: ResourceState,
+    lockId: string,
+  ): Promise<unknown> {
     const parked = withFields(item, fields, ({ done, open }) => {
       const isOwn = open && isSameMessage(open.version, version);
       return { done, open: isOwn ? { ...open, isParked: true } : open };
@@ -134,7 +138,7 @@ export class TableLedger implements Ledger {
   }
 
   /** Locks a resource that has an open change. False: another container was faster. */
-  #takeOver(taken: LockedResource, found: Item, { lock, untilMs }: LockRequest): Promise<boolean> {
+  #takeOver(taken: LockedResource, found: ResourceState, { lock, untilMs }: LockRequest): Promise<boolean> {
     const { resource } = taken.entry;
     const busyUntilMs = Math.max(untilMs, found.busyUntilMs);
     const locked = { ...withBegun(taken), lockId: lock.id, lock, busyUntilMs };
@@ -158,7 +162,7 @@ export class TableLedger implements Ledger {
 /** What is sent must have room in the item. */
 const decide = (
   input: JudgeInput,
-): (SendJudgement & { item: Item }) | Exclude<Judgement, SendJudgement> | ItemFull => {
+): (SendJudgement & { item: ResourceState }) | Exclude<Judgement, SendJudgement> | ItemFull => {
   const judgement = judge(input);
   if (judgement.kind !== 'send') return judgement;
   const decided = input.entry.decidedMs !== undefined;
@@ -211,7 +215,7 @@ const openOf = ({
   version,
   before,
   begunMs,
-}: LockedResource): Open => ({
+}: LockedResource): OpenChange => ({
   sinceMs: begunMs,
   acceptedMs: 0,
   ...before,
@@ -225,7 +229,7 @@ const openOf = ({
 });
 
 /** A message that must not be sent twice is open as soon as its attempt begins. */
-const withBegun = (taken: LockedResource): Item => {
+const withBegun = (taken: LockedResource): ResourceState => {
   const { item, entry, fields, before } = taken;
   if (before === undefined && entry.repeatable) return item;
   return withFields(item, fields, ({ done }) => ({ done, open: openOf(taken) }));
@@ -235,7 +239,7 @@ const withEnding = (
   taken: LockedResource,
   { ending, refusal, isParked = false }: SettleOptions,
   { nowMs, lateEffectMs }: { nowMs: number; lateEffectMs: number },
-): Item => {
+): ResourceState => {
   const { item, entry, fields, version, begunMs, before, lockId } = taken;
   // The call of an earlier attempt may still act, however this attempt ends.
   const busyField = item.busyUntilMs > nowMs ? item.busyField : undefined;
@@ -252,7 +256,7 @@ const withEnding = (
     return withFields(next, fields, (_, name) => ({
       done: { version, messageId, begunMs, digest: digests[name] },
     }));
-  const open: Open = {
+  const open: OpenChange = {
     ...openOf(taken),
     acceptedMs: ending === 'accepted-unverified' ? nowMs : acceptedMsOf(taken),
     refusal: repeatable ? undefined : (refusal ?? before?.refusal),
@@ -267,10 +271,10 @@ const acceptedMsOf = ({ before, unresolved }: LockedResource): number =>
   unresolved?.decided ? 0 : (before?.acceptedMs ?? 0);
 
 const withFields = (
-  item: Item,
+  item: ResourceState,
   names: readonly string[],
-  change: (field: Field, name: string) => Field,
-): Item => ({
+  change: (field: FieldState, name: string) => FieldState,
+): ResourceState => ({
   ...item,
   fields: {
     ...item.fields,

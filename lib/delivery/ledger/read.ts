@@ -1,13 +1,13 @@
 import type { Attributes, DynamoDb } from '../../runtime/aws/dynamodb.ts';
 import { decodeItem, stateName, stored, versionName } from './codec.ts';
-import { changesIn, type FieldChange, type Item } from './item.ts';
+import { changesIn, type FieldChange, type ResourceState } from './item.ts';
 import { keyOf } from './table.ts';
 
 // What others than the functions read.
 
 export type LedgerAccess = { dynamodb: DynamoDb; table: string; nowMs(): number };
 
-export type ReadResource = (resource: string) => Promise<Item | undefined>;
+export type ReadResource = (resource: string) => Promise<ResourceState | undefined>;
 
 export const createLedgerReader =
   ({ dynamodb, table, nowMs }: LedgerAccess): ReadResource =>

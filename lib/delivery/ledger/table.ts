@@ -1,14 +1,14 @@
 import { memoryDays } from '../../message/retention.ts';
 import {
   attribute,
-  tellingWhatWasThere,
+  returningOldItem,
   undefinedIfConditionFails,
-  whatWasThere,
+  writeReturningOldItem,
 } from '../../runtime/aws/dynamodb.ts';
 import type { QuickDynamoDb } from '../../runtime/aws/dynamodb-quick.ts';
 import { ClockDiffersError } from '../../runtime/aws/error.ts';
 import { decodeItem, encodeBegun, encodeItem, encodeLock, stateName, stored, versionName } from './codec.ts';
-import { emptyItem, type Item, type Lock } from './item.ts';
+import { emptyItem, type Lock, type ResourceState } from './item.ts';
 
 /** The ledger's table, as it is written. Each write is conditional and can be sent twice without harm. */
 export type LedgerTable = {
@@ -16,9 +16,9 @@ export type LedgerTable = {
    * Locks the resource if it is free and nothing of it is open. Returns what stood there; undefined: it expired meanwhile.
    * @throws if our clock differs from DynamoDB's; then the lock may have been written.
    */
-  take(resource: string, taking: LockRequest): Promise<{ isTaken: boolean; item: Item | undefined }>;
+  take(resource: string, taking: LockRequest): Promise<{ isTaken: boolean; item: ResourceState | undefined }>;
   /** Writes the item if the expected lock, or its own, was written last. False: another attempt has written since. */
-  replace(resource: string, expectedLockId: string, item: Item): Promise<boolean>;
+  replace(resource: string, expectedLockId: string, item: ResourceState): Promise<boolean>;
   /** Gives a lock back that `take` has written. Nothing was done. */
   release(resource: string, taking: LockRequest): Promise<void>;
 };
@@ -73,10 +73,10 @@ export const createLedgerTable = ({ dynamodb, table: TableName, nowMs }: Options
             ':state': attribute(encodeBegun(begun.messageId, begun)),
           }),
         },
-        ...tellingWhatWasThere,
+        ...returningOldItem,
       };
       checkClock();
-      const { done, before } = await whatWasThere(() => dynamodb.call('UpdateItem', update));
+      const { done, before } = await writeReturningOldItem(() => dynamodb.call('UpdateItem', update));
       checkClock();
       const item = decodeItem(before, nowMs());
       if (done) return { isTaken: true, item: item ?? emptyItem };
@@ -117,7 +117,7 @@ const namesOf = (begun: LockRequest['begun']) => ({
   ...(begun && { '#version': versionName(begun.field), '#state': stateName(begun.field) }),
 });
 
-const beforeTaking = (item: Item, begun: string | undefined): Item => {
+const beforeTaking = (item: ResourceState, begun: string | undefined): ResourceState => {
   const { [begun ?? '']: _, ...fields } = item.fields;
   return { ...item, lock: undefined, busyUntilMs: 0, fields };
 };

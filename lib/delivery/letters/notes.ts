@@ -5,9 +5,9 @@ import type { PlatformIds } from '../../message/sis-ids.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { writeInReserve } from '../../runtime/aws/table-items.ts';
 import type { DeadLetter } from './dead-letter.ts';
-import { type IndexedParts, indexedNames } from './parts.ts';
+import { type IndexedAttributes, indexedNames } from './parts.ts';
 import { recordsOf } from './read-records.ts';
-import type { IndexRecord, LetterIndex } from './record.ts';
+import type { IndexRecord, LetterIndexTable } from './record.ts';
 import type { Subject } from './subject.ts';
 import { type RecordUpdate, writeRecord } from './write-record.ts';
 
@@ -19,7 +19,7 @@ type RecordedNote =
   | 'attempts'
   | 'replays'
   | 'eventId'
-  | keyof IndexedParts;
+  | keyof IndexedAttributes;
 
 /** The outcome of one receipt of a message. */
 export type ReceiptOutcome = Pick<IndexRecord, RecordedNote> & {
@@ -43,7 +43,7 @@ export type ReceiptOutcome = Pick<IndexRecord, RecordedNote> & {
   isAsked: boolean;
 };
 
-export type IndexNotes = {
+export type LetterIndexWriter = {
   /**
    * Call this before a letter is written, so that every letter in the queue is in a list. It never throws: the letter matters more.
    */
@@ -53,14 +53,14 @@ export type IndexNotes = {
   write(): Promise<void>;
 };
 
-type Options = LetterIndex & { function: string; warn: Warn };
+type Options = LetterIndexTable & { function: string; warn: Warn };
 
 /** A letter waits this long at most for its record, in milliseconds. */
 const parkingMs = 2_000;
 /** A look at the records takes this long at most, in milliseconds. */
 const lookingMs = 1_000;
 
-export const createIndexNotes = ({ function: name, warn, ...table }: Options): IndexNotes => {
+export const createLetterIndexWriter = ({ function: name, warn, ...table }: Options): LetterIndexWriter => {
   const recorded = new Map<string, ReceiptOutcome>();
   const failed = (message: string, error: unknown): void =>
     warn(safe`the outcome of a message could not be recorded for the operators`, {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type FailureKind, needsPerson } from '../../message/failure-kinds.ts';
 import { networkRemedyIn } from '../../message/network-errors.ts';
 import { recordsOf } from './read-records.ts';
-import type { IndexRecord, LetterIndex } from './record.ts';
+import type { IndexRecord, LetterIndexTable } from './record.ts';
 
 /** The outcome of a message that was sent; `unknown`: no function has recorded one yet. */
 export type SendOutcome = 'through' | 'cameBack' | 'waits' | 'unknown';
@@ -30,7 +30,7 @@ const maxAsked = 1_000;
 const maxFailures = 5;
 
 /** Reads the outcomes that functions record for messages whose sender asks for it. */
-export const watchOutcomes = (table: LetterIndex): Outcomes => {
+export const watchOutcomes = (table: LetterIndexTable): Outcomes => {
   const open = new Set<string>();
   const records = new Map<string, IndexRecord>();
   const ending = new AbortController();

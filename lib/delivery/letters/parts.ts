@@ -15,7 +15,7 @@ type LetterPart = {
 };
 
 /** The attributes that sis-relay gives to messages and letters. A producer may set others, as many as SQS accepts beside these. */
-export const letterParts = {
+export const letterAttributes = {
   /** As JSON. */
   failure: { onReplay: 'dropped' },
   /** Kind of the failure. A replay sets it if a person had to decide. */
@@ -36,10 +36,10 @@ export const letterParts = {
   priority: { onReplay: 'kept' },
 } as const satisfies Record<string, LetterPart>;
 
-type PartName = keyof typeof letterParts;
+type PartName = keyof typeof letterAttributes;
 
-const rows: Partial<Record<string, LetterPart>> = letterParts;
-export const partNames = Object.keys(letterParts) as PartName[];
+const rows: Partial<Record<string, LetterPart>> = letterAttributes;
+export const attributeNames = Object.keys(letterAttributes) as PartName[];
 
 const isKept = (name: string): boolean => Object.hasOwn(rows, name) && rows[name]?.onReplay === 'kept';
 const isOwn = (name: string): boolean => Object.hasOwn(rows, name) && !isKept(name);
@@ -63,12 +63,12 @@ export const mergedWithinLimit = (carried: Attributes, own: Attributes): Attribu
 };
 
 type IndexedPart = {
-  [K in PartName]: (typeof letterParts)[K] extends { isIndexed: true } ? K : never;
+  [K in PartName]: (typeof letterAttributes)[K] extends { isIndexed: true } ? K : never;
 }[PartName];
 
-export type IndexedParts = Record<IndexedPart, string | undefined>;
+export type IndexedAttributes = Record<IndexedPart, string | undefined>;
 
-export const indexedNames = partNames.filter(
+export const indexedNames = attributeNames.filter(
   (name): name is IndexedPart => (rows[name] as LetterPart).isIndexed === true,
 );
 
@@ -76,10 +76,10 @@ export const indexedNames = partNames.filter(
 export const maxIndexed = 10_000;
 
 /** The indexed parts of a message or a letter, without those that are too long: half of one would be useless. */
-export const indexedIn = (attributes: Attributes): IndexedParts =>
+export const indexedIn = (attributes: Attributes): IndexedAttributes =>
   Object.fromEntries(
     indexedNames.map((name) => {
       const text = attributes[name]?.StringValue ?? '';
       return [name, text === '' || text.length > maxIndexed ? undefined : text];
     }),
-  ) as IndexedParts;
+  ) as IndexedAttributes;

@@ -1,6 +1,6 @@
 import { type Attributes, attribute } from '../../runtime/aws/dynamodb.ts';
 import { readItems } from '../../runtime/aws/dynamodb-batches.ts';
-import { type IndexRecord, type LetterIndex, type List, listIndex, recordIn, shards } from './record.ts';
+import { type IndexRecord, type LetterIndexTable, type List, listIndex, recordIn, shards } from './record.ts';
 import type { SubjectFilter } from './subject.ts';
 
 /** A condition that DynamoDB checks, so that it sends only the records that meet it. */
@@ -32,7 +32,7 @@ type ListOptions = {
 
 /** All records of a list that meet the condition, or those of some kinds, in no order. @throws if the table cannot be read. */
 export const listed = async (
-  table: LetterIndex,
+  table: LetterIndexTable,
   list: List,
   { kinds, condition, signal }: ListOptions = {},
 ): Promise<IndexRecord[]> => {
@@ -62,7 +62,7 @@ export const listed = async (
 
 /** Every record that meets the condition, including those of messages that have ended. @throws if the table cannot be read. */
 export const scanned = async (
-  table: LetterIndex,
+  table: LetterIndexTable,
   condition: Condition,
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<IndexRecord[]> => {
@@ -89,7 +89,7 @@ export const scanned = async (
  * table cannot be read.
  */
 export const recordsOf = async (
-  table: LetterIndex,
+  table: LetterIndexTable,
   messages: readonly string[],
   { signal, isOld = false }: { signal?: AbortSignal; isOld?: boolean } = {},
 ): Promise<Map<string, IndexRecord>> => {
@@ -108,7 +108,7 @@ type PageRequest = {
 };
 
 async function* pages(
-  { dynamodb }: LetterIndex,
+  { dynamodb }: LetterIndexTable,
   action: 'Query' | 'Scan',
   { input, signal }: PageRequest,
 ): AsyncGenerator<Attributes[]> {
@@ -126,7 +126,7 @@ async function* pages(
 
 const recordsIn = (
   items: Attributes[],
-  { nowMs }: LetterIndex,
+  { nowMs }: LetterIndexTable,
   shared?: (text: string) => string,
 ): IndexRecord[] => items.flatMap((item) => recordIn(item, nowMs(), shared) ?? []);
 

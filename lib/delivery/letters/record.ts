@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Attributes, AttributeValue, DynamoDb } from '../../runtime/aws/dynamodb.ts';
-import { type IndexedParts, indexedNames } from './parts.ts';
+import { type IndexedAttributes, indexedNames } from './parts.ts';
 
 /**
  * The letter index: what operators see of messages that are not simply done. It has one record for each message, by SQS' id, which
  * also names its letter. The queues are the source of truth: a lost or stale record loses no message.
  */
-export type LetterIndex = { dynamodb: DynamoDb; table: string; nowMs(): number };
+export type LetterIndexTable = { dynamodb: DynamoDb; table: string; nowMs(): number };
 
 /** Each record is in one of these lists or, once its message has ended, in none. */
 export const lists = ['letter', 'waiting'] as const;
@@ -41,7 +41,7 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
-export type IndexRecord = IndexedParts & {
+export type IndexRecord = IndexedAttributes & {
   message: string;
   state: State;
   /** When it entered this state: for a letter, when it was written. */
@@ -126,7 +126,7 @@ export const recordIn = (
     const [firstMs, lastMs] = [number(item[first]) ?? 0, number(item[last]) ?? 0];
     waits.push({ kind, firstMs, lastMs, count: number(item[count]) ?? 0 });
   }
-  const indexed = {} as IndexedParts;
+  const indexed = {} as IndexedAttributes;
   for (const name of indexedNames) indexed[name] = item[name]?.S;
   // Each by its name: a loop over the names takes three times as long.
   return {

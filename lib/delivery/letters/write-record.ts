@@ -4,7 +4,7 @@ import { indexedNames, maxIndexed } from './parts.ts';
 import { recordsOf } from './read-records.ts';
 import {
   keptSeconds,
-  type LetterIndex,
+  type LetterIndexTable,
   type List,
   listKey,
   lists,
@@ -30,7 +30,7 @@ export type RecordUpdate = {
  * @throws if the table cannot be written.
  */
 export const writeRecord = async (
-  { dynamodb, table, nowMs }: LetterIndex,
+  { dynamodb, table, nowMs }: LetterIndexTable,
   message: string,
   { state, facts, waits = false, condition, signal }: RecordUpdate & { signal?: AbortSignal },
 ): Promise<boolean> => {
@@ -104,7 +104,7 @@ const cut = (name: string, value: Facts[string]): Facts[string] => {
  * @throws if the table cannot be read or written.
  */
 export const putRecords = async (
-  table: LetterIndex,
+  table: LetterIndexTable,
   changes: ReadonlyMap<string, RecordUpdate>,
 ): Promise<void> => {
   const before = await recordsOf(table, [...changes.keys()]);
@@ -132,7 +132,7 @@ export type EndOfRecord = {
 
 /** Ends the record of a letter that is no longer in the queue. */
 export const endRecord = (
-  table: LetterIndex,
+  table: LetterIndexTable,
   { message, function: name, kind }: { message: string; function: string; kind: string },
   { state, ...facts }: EndOfRecord,
 ): Promise<boolean> => writeRecord(table, message, { state, facts: { function: name, kind, ...facts } });

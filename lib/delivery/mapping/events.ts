@@ -3,16 +3,7 @@ import { ownText, type SafeText, safe, safeList } from '../../message/safe-text.
 import { sisFields } from '../../message/sis-ids.ts';
 import { ruled, usualBlanks, type ValueRules } from './cell-rules.ts';
 import { type Cell, isNumberText, put, typed } from './columns.ts';
-import type {
-  Bound,
-  Cells,
-  Condition,
-  Field,
-  MappedEvent,
-  MappedMessage,
-  Mapping,
-  Origin,
-} from './mapping.ts';
+import type { Bound, Cells, Condition, DataRule, Field, Mapping, MessageRule, Origin } from './mapping.ts';
 import { columnsOfOrigin } from './mapping.ts';
 import { timeIn } from './times.ts';
 
@@ -20,7 +11,7 @@ import { timeIn } from './times.ts';
 export type MappingSource = ReadonlyMap<string, Cell> | object;
 
 /** The data of a message that a row or notice makes. They are checked by the function's schema only if that is asked for. */
-export type MappedEvents = {
+export type ProducedMessage = {
   function: string;
   /** Index of the message in the mapping, from 0. */
   at: number;
@@ -50,7 +41,7 @@ export const mappingProblemsText = (problems: readonly Problem[]): SafeText =>
 
 /** Problems if one of its columns cannot be used: then it makes no message at all. */
 export type MadeOrProblems =
-  | { events: MappedEvents[]; problems?: undefined }
+  | { events: ProducedMessage[]; problems?: undefined }
   | { problems: Problem[]; events?: undefined };
 
 /** Applies a mapping to a row or notice: empty if no message applies. `only`: index of the one message to apply. */
@@ -93,7 +84,7 @@ export const conditionsOf = ({ messages }: Pick<Mapping, 'messages'>): Condition
  */
 export const unnamedValue = (
   given: MappingSource,
-  { when }: Pick<MappedMessage, 'when'>,
+  { when }: Pick<MessageRule, 'when'>,
   { conditions, cells }: { conditions: Conditions; cells: Cells },
 ): { columns: SafeText; value: string } | undefined => {
   const input = { given, cells };
@@ -122,7 +113,7 @@ const isListed = ({ origin, is, not, isClosed }: Condition, input: MappingInput)
   return isClosed === true || is?.has(text) === true || not?.has(text) === true;
 };
 
-type EventToMap = { message: MappedMessage; event: MappedEvent; at: number };
+type EventToMap = { message: MessageRule; event: DataRule; at: number };
 type MappingInput = { given: MappingSource; cells: Cells };
 type Problems = Map<string, Problem>;
 
@@ -140,7 +131,7 @@ const all = (
 
 /** Whether a message is for notices of this resource and operation. */
 export const isOfNotice = (
-  { resource, operations }: Pick<MappedMessage, 'resource' | 'operations'>,
+  { resource, operations }: Pick<MessageRule, 'resource' | 'operations'>,
   notice: object,
 ): boolean =>
   (valueAt(notice, 'resource.name') ?? valueAt(notice, 'resource')) === resource &&
@@ -205,7 +196,11 @@ const atMs = (text: string, cells: Cells): number | undefined => {
   return time === undefined ? undefined : Date.parse(time);
 };
 
-const make = ({ message, event, at }: EventToMap, input: MappingInput, problems: Problems): MappedEvents => {
+const make = (
+  { message, event, at }: EventToMap,
+  input: MappingInput,
+  problems: Problems,
+): ProducedMessage => {
   const data: Record<string, unknown> = {};
   for (const field of event.fields) {
     const { path, from } = field;
@@ -238,7 +233,7 @@ const make = ({ message, event, at }: EventToMap, input: MappingInput, problems:
  */
 export const keyOf = (
   given: MappingSource,
-  { key = [] }: Pick<MappedMessage, 'key'>,
+  { key = [] }: Pick<MessageRule, 'key'>,
   { empty = [] }: Cells,
 ): string[] =>
   key.map((origin) => {
@@ -256,7 +251,7 @@ export const labelOf = (origin: Origin): string => columnsOfOrigin(origin).join(
 
 /** By path, the column that gives it. */
 export const columnsBehind = (
-  { fields }: Pick<MappedEvent, 'fields'>,
+  { fields }: Pick<DataRule, 'fields'>,
   time?: Origin,
 ): ReadonlyMap<string, string> =>
   new Map([
@@ -372,7 +367,7 @@ const inType = (value: unknown, types: Set<string>, decimal: Cells['decimal']): 
 /** The problems of a message by column. A value that no column gives is named by its path, and the message itself by `row`. */
 export const problemsByColumn = (
   problems: readonly MessageProblem[],
-  { columns }: Pick<MappedEvents, 'columns'>,
+  { columns }: Pick<ProducedMessage, 'columns'>,
   row: SafeText,
 ): Problem[] =>
   problems.map(({ field = row, problem }) => {

@@ -133,9 +133,9 @@ export type Field = {
   otherwise?: Scalar;
 };
 
-export type MappedEvent = { function: string; fields: readonly Field[] };
+export type DataRule = { function: string; fields: readonly Field[] };
 
-export type MappedMessage = MappedEvent & {
+export type MessageRule = DataRule & {
   resource?: string;
   operations?: readonly string[];
   when: readonly Condition[];
@@ -143,7 +143,7 @@ export type MappedMessage = MappedEvent & {
   /** Columns, each read as the field that has it. */
   key?: readonly Origin[];
   /** `operations`: those of notices that say so. */
-  removed?: MappedEvent & { operations?: readonly string[] | undefined; when: readonly Condition[] };
+  removed?: DataRule & { operations?: readonly string[] | undefined; when: readonly Condition[] };
 };
 
 /** `decimal`: in `either`, a comma is one if it can be no other. */
@@ -154,7 +154,7 @@ export type LookUp = { name: string; path: readonly TemplatePart[] };
 
 /** How rows or notices of an SIS become messages. */
 export type Mapping = {
-  messages: readonly MappedMessage[];
+  messages: readonly MessageRule[];
   cells: Cells;
   lookUps: readonly LookUp[];
   text: string;
@@ -192,7 +192,7 @@ export const readMapping = (
   };
   const { cells = {} } = parsed.data;
   const isDelta = parsed.data.mode === 'delta';
-  const eventIn = ({ function: name, data }: RawEvent, place: string): MappedEvent => {
+  const eventIn = ({ function: name, data }: RawEvent, place: string): DataRule => {
     const known = columnsFor(name);
     if (!known)
       problems.push(
@@ -213,7 +213,7 @@ export const readMapping = (
     });
     return { function: name, fields };
   };
-  const read = parsed.data.messages.map((raw, at): MappedMessage => {
+  const read = parsed.data.messages.map((raw, at): MessageRule => {
     const { resource, operations, time, removed } = raw;
     const conditionsIn = (when: typeof raw.when = {}): Condition[] =>
       Object.entries(when).map(([name, each]) => conditionOf(name, each, cells));
@@ -259,9 +259,9 @@ export const columnAsKey = (name: string, rules: ValueRules = {}): Origin => ({
 
 /** What identifies a row is read as what is sent of it, in every message alike. */
 const withKeys = (
-  messages: readonly MappedMessage[],
+  messages: readonly MessageRule[],
   { messages: raw, cells = {} }: z.output<typeof schema>,
-): MappedMessage[] => {
+): MessageRule[] => {
   const origins = messages.flatMap(({ fields, removed }) =>
     [...fields, ...(removed?.fields ?? [])].flatMap(({ from }) => from ?? []),
   );

@@ -3,7 +3,7 @@ import { listExecutions } from '../../runtime/jobs/executions.ts';
 import type { Audit, AuditEntry } from '../../stage/audit.ts';
 import { RefusedError } from '../../stage/command-errors.ts';
 import { lambdaOf } from '../../stage/lambda-client.ts';
-import { restAfter } from '../../stage/poll-delay.ts';
+import { pollDelay } from '../../stage/poll-delay.ts';
 import type { Target } from '../../stage/target.ts';
 
 /** Does something, with its begin and end in the audit log. `done`: the name of its count there, which is 0 if it fails. */
@@ -89,21 +89,21 @@ export const executionResultOf = async (
   );
 };
 
-export type Patience = {
+export type PollOptions = {
   signal: AbortSignal;
   patienceMs: number;
 };
 
 /** Looks until there is a value; undefined: the time is up. */
-export const lookUntil = async <Value>(
+export const pollUntil = async <Value>(
   look: (looks: number) => Promise<Value | undefined>,
-  { signal, patienceMs }: Patience,
+  { signal, patienceMs }: PollOptions,
 ): Promise<Value | undefined> => {
   const endMs = performance.now() + patienceMs;
   for (let looks = 1; ; looks += 1) {
     const found = await look(looks);
     if (found !== undefined || signal.aborted || performance.now() > endMs) return found;
-    await restAfter(looks, signal);
+    await pollDelay(looks, signal);
   }
 };
 
@@ -114,12 +114,12 @@ const looksPerQuestion = 5;
  * Looks until an execution has recorded a value; undefined: the time is up. @throws RefusedError if it has ended, and there is still no
  * value.
  */
-export const lookUntilEnd = <Value>(
+export const pollUntilEnd = <Value>(
   target: Target,
   execution: Execution,
-  { look, ...patience }: Patience & { look(): Promise<Value | undefined> },
+  { look, ...patience }: PollOptions & { look(): Promise<Value | undefined> },
 ): Promise<Value | undefined> =>
-  lookUntil(async (looks) => {
+  pollUntil(async (looks) => {
     const found = await look();
     if (found !== undefined || looks % looksPerQuestion > 0) return found;
     // The right to invoke a function does not include the right to list its executions.

@@ -2,8 +2,8 @@ import { options } from '../../options.ts';
 import type { Queue } from '../../runtime/aws/sqs.ts';
 import {
   type CallCount,
+  type CallUsage,
   countedSinceMs,
-  type PaceUse,
   priorities,
   readPaceUse,
 } from '../../runtime/telemetry/pace-use.ts';
@@ -185,7 +185,7 @@ const jobs = options.flatMap((option) => option.functions);
 const usesOf = async (
   { dynamodb, ledgerTable: table }: Target,
   functions: string[],
-): Promise<PaceUse[] | undefined> =>
+): Promise<CallUsage[] | undefined> =>
   table === undefined
     ? undefined
     : Promise.all(functions.map((name) => readPaceUse({ dynamodb, table, nowMs: Date.now }, name))).catch(
@@ -200,7 +200,7 @@ const byClass = (calls: CallCount[]): CallCount[] =>
 const sameWindowMs = 5_000;
 
 /** The probe reads what is left now. Only a function that called all the while knows the whole budget. */
-const windowOf = (connection: ConnectionReport | undefined, uses: PaceUse[] = []): PaceStatus['window'] => {
+const windowOf = (connection: ConnectionReport | undefined, uses: CallUsage[] = []): PaceStatus['window'] => {
   const budgets = uses.flatMap(({ budgets }) => budgets);
   const endsMs = Math.max(...budgets.map((each) => each.endsMs));
   const latest = budgets.filter((each) => each.endsMs > endsMs - sameWindowMs);

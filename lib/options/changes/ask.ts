@@ -10,7 +10,7 @@ export type ChangeRequest = {
   headers: Record<string, string>;
 };
 
-export type Answer = { status: number; text: string };
+export type SourceAnswer = { status: number; text: string };
 
 export type AskOptions = AddressRules & { maxBytes: number; timeoutMs: number; signal: AbortSignal };
 
@@ -22,7 +22,7 @@ export type AskOptions = AddressRules & { maxBytes: number; timeoutMs: number; s
 export const ask = async (
   { method, url, headers }: ChangeRequest,
   { maxBytes, timeoutMs, signal, ...rules }: AskOptions,
-): Promise<Answer> => {
+): Promise<SourceAnswer> => {
   const name = safe`${method} ${ownText(url.origin + url.pathname)}`;
   const late = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const client = new Client(url.origin, {

@@ -3,8 +3,8 @@ import type { Integration } from '../../delivery/handle/integration.ts';
 import type { AddressedMessage } from '../../delivery/handle/send-to-functions.ts';
 import {
   eventsOf,
-  type MappedEvents,
   mappingProblemsText,
+  type ProducedMessage,
   removalsOf,
   valueAt,
 } from '../../delivery/mapping/events.ts';
@@ -66,7 +66,7 @@ export const messagesOf = (notice: Notice, context: Context): Outcome => {
   return { messages, ...(keep.length > 0 && { keep: keptRemovals.parse(keep) }) };
 };
 
-type Deletion = Pick<MappedEvents, 'function' | 'at' | 'data' | 'time'>;
+type Deletion = Pick<ProducedMessage, 'function' | 'at' | 'data' | 'time'>;
 
 /** Whether a notice says that what it is about is deleted, by the mapping. */
 export const isDeletion = (notice: Notice, { messages }: Pick<Mapping, 'messages'>): boolean =>

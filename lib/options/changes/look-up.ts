@@ -2,8 +2,8 @@ import { isOfNotice, valueAt } from '../../delivery/mapping/events.ts';
 import {
   columnsOfOrigin,
   type LookUp,
-  type MappedMessage,
   type Mapping,
+  type MessageRule,
 } from '../../delivery/mapping/mapping.ts';
 import { ownText, type SafeText, safe } from '../../message/safe-text.ts';
 import { isDeletion } from './events.ts';
@@ -54,7 +54,7 @@ const namesIn = (paths: readonly string[]): string[] =>
   );
 
 /** A look-up may itself be by the answer to one before it. */
-const wantedBy = (messages: readonly MappedMessage[], lookUps: readonly LookUp[]): Set<string> => {
+const wantedBy = (messages: readonly MessageRule[], lookUps: readonly LookUp[]): Set<string> => {
   const origins = messages.flatMap(({ fields, when, time, removed }) => [
     ...[...fields, ...(removed?.fields ?? [])].flatMap(({ from }) => from ?? []),
     ...when.map(({ origin }) => origin),

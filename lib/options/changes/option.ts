@@ -4,5 +4,5 @@ import type { Option } from '../../option.ts';
 export const changes = {
   name: 'changes',
   functions: ['change-poll'],
-  stage: () => import('./stage.ts'),
+  deployedParts: () => import('./stage.ts'),
 } as const satisfies Option;

@@ -3,7 +3,7 @@ import { MessageFailure } from '../../message/failure.ts';
 import { jsonIn } from '../../message/json.ts';
 import { ownText, type SafeText, safe } from '../../message/safe-text.ts';
 import type { ReadSecret } from '../../platform/auth/secret-reader.ts';
-import { type Answer, type AskOptions, ask, failure } from './ask.ts';
+import { type AskOptions, ask, failure, type SourceAnswer } from './ask.ts';
 import type { PollSettings } from './poll-settings.ts';
 
 /** A header to send as it is, or a key that another address exchanges for a short-lived token. */
@@ -71,7 +71,7 @@ export class Source {
     return json;
   }
 
-  async #read(url: URL, accept: string, signal: AbortSignal): Promise<Answer> {
+  async #read(url: URL, accept: string, signal: AbortSignal): Promise<SourceAnswer> {
     const { secretName } = this.#settings;
     let answer = await this.#ask(url, accept, signal);
     if (answer.status === 401 && secretName !== undefined) {
@@ -94,7 +94,7 @@ export class Source {
     return answer;
   }
 
-  async #ask(url: URL, accept: string, signal: AbortSignal): Promise<Answer> {
+  async #ask(url: URL, accept: string, signal: AbortSignal): Promise<SourceAnswer> {
     this.#headers ??= await this.#signIn(signal);
     const headers = { accept, ...this.#headers };
     return ask({ method: 'GET', url, headers }, { ...this.#options, signal });

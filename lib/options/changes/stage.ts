@@ -1,9 +1,9 @@
 import { counted } from '../../stage/template/alarms.ts';
 import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
-import { leadingKeys, ledger, objects } from '../../stage/template/stage-arns.ts';
+import { leadingKeys, ledgerArn, objects } from '../../stage/template/stage-arns.ts';
 import { pollSettings } from './poll-settings.ts';
 
-export const stage: FunctionParts = {
+export const deployedParts: FunctionParts = {
   function: 'change-poll',
   settings: pollSettings,
   rights: ({ queues, secretNamed }) => [
@@ -17,7 +17,7 @@ export const stage: FunctionParts = {
     // The position up to which changes were sent.
     {
       Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
-      Resource: ledger,
+      Resource: ledgerArn,
       Condition: leadingKeys('changes/*'),
     },
   ],

@@ -5,7 +5,7 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import { listOrgUnits } from '../../platform/resources/org-units.ts';
 import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
 import type { Job } from '../../runtime/jobs/engine.ts';
-import { type Run as JobRun, jobOf } from '../../runtime/jobs/job.ts';
+import { type JobRun, jobOf } from '../../runtime/jobs/job.ts';
 import type { JobServices } from '../../runtime/jobs/job-services.ts';
 import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';
 import { workThrough } from '../../runtime/jobs/work-list.ts';

@@ -4,5 +4,5 @@ import type { Option } from '../../option.ts';
 export const courseExport = {
   name: 'course-export',
   functions: ['course-export'],
-  stage: () => import('./stage.ts'),
+  deployedParts: () => import('./stage.ts'),
 } as const satisfies Option;

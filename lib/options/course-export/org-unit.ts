@@ -14,7 +14,7 @@ import { exportOperations, type Part, partsOf } from './parts.ts';
 import { addFailure, addFile, addTotals, type ExportTotals, noTotals } from './totals.ts';
 
 export type ExportServices = Pick<JobServices, 'platform' | 'store' | 'observe'> & {
-  paceUse?: JobServices['paceUse'];
+  callUsage?: JobServices['callUsage'];
   limits: JobServices['limits'] & ExportSettings['limits'];
 };
 
@@ -28,7 +28,7 @@ type OrgUnit = {
 };
 
 export const orgUnitList = ({ request, runId, services }: ExportRun): WorkList<OrgUnit, ExportTotals> => {
-  const { store, observe, limits, paceUse } = services;
+  const { store, observe, limits, callUsage } = services;
   return {
     what: safe`the course export ${ownText(runId)}`,
     nameOf: (first, last) =>
@@ -40,7 +40,7 @@ export const orgUnitList = ({ request, runId, services }: ExportRun): WorkList<O
       const folder = `${limits.prefix}${runId}/`;
       const context = { request, folder, platform, store, observe, totals, signal };
       await work((task) => exportOrgUnit(task, context));
-      await paceUse?.write();
+      await callUsage?.write();
     },
     giveUp: (totals, task, failure) => {
       const remedy = `${failure.remedy} Then export only this org unit, with more of both.`;

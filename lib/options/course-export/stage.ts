@@ -3,7 +3,7 @@ import { type FunctionParts, ofJob } from '../../stage/template/functions/functi
 import { objects } from '../../stage/template/stage-arns.ts';
 import { exportSettings } from './export-settings.ts';
 
-export const stage: FunctionParts = {
+export const deployedParts: FunctionParts = {
   function: 'course-export',
   settings: exportSettings,
   rights: () => [

@@ -7,7 +7,7 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import type { CallInput } from '../../platform/client/request.ts';
 import type { Job } from '../../runtime/jobs/engine.ts';
 import { enoughTime, inSteps } from '../../runtime/jobs/in-steps.ts';
-import { type Run as JobRun, jobOf } from '../../runtime/jobs/job.ts';
+import { type JobRun, jobOf } from '../../runtime/jobs/job.ts';
 import { requestFrom } from '../../runtime/jobs/job-request.ts';
 import type { JobServices } from '../../runtime/jobs/job-services.ts';
 import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';

@@ -21,7 +21,7 @@ import type { WorkList } from '../../runtime/jobs/work-list.ts';
 /** The calls of the platform that a fill makes. */
 export const fillOperations: readonly Operation<unknown>[] = [getOrgUnits, getClasslistPages];
 
-export type ListingServices = Pick<JobServices, 'platform' | 'store' | 'observe' | 'paceUse'>;
+export type ListingServices = Pick<JobServices, 'platform' | 'store' | 'observe' | 'callUsage'>;
 
 /** Garbage in MB that a fill may leave uncollected, beside the memory of a container that has just started. */
 export const memoryAllowanceMb = 40;
@@ -75,7 +75,7 @@ export const listOrgUnitCodes = (
       if (listed.orgUnits === 0) throw error;
     } finally {
       file.close();
-      await services.paceUse.write();
+      await services.callUsage.write();
     }
     warnOfLong(tooLong, services);
     await services.store.uploadCompressed(key, file.path);
@@ -133,7 +133,7 @@ export const classlistList = (
         });
       } finally {
         for (const file of Object.values(files)) file.close();
-        await services.paceUse.write();
+        await services.callUsage.write();
       }
       for (const kind of userKinds) {
         const key = `${folder}${kind}-${randomUUID()}.gz`;

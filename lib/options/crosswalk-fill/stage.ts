@@ -1,7 +1,7 @@
 import { countedAnew, highestOver, silent } from '../../stage/template/alarms.ts';
 import { type FunctionParts, ofJob } from '../../stage/template/functions/function-parts.ts';
 import type { Grant } from '../../stage/template/grant.ts';
-import { bucket, crosswalk, leadingKeys, objects, prefixes } from '../../stage/template/stage-arns.ts';
+import { bucketArn, crosswalkArn, leadingKeys, objects, prefixes } from '../../stage/template/stage-arns.ts';
 import { fillSettings, fillStageSettings } from './fill-settings.ts';
 
 /** Codes that moved, and names that are held. */
@@ -10,18 +10,22 @@ const looked: Grant = {
   Resource: objects('crosswalk-state/filled/moved-*.json', 'crosswalk-state/filled/held.json'),
 };
 
-export const stage: FunctionParts = {
+export const deployedParts: FunctionParts = {
   function: 'crosswalk-fill',
   settings: fillSettings,
   stageSettings: fillStageSettings,
   rights: () => [
     {
       Action: ['dynamodb:BatchGetItem', 'dynamodb:BatchWriteItem', 'dynamodb:UpdateItem'],
-      Resource: crosswalk,
+      Resource: crosswalkArn,
     },
     // The university's files, and whether they exist.
     { Action: ['s3:GetObject'], Resource: objects('crosswalk/*.csv', 'crosswalk-state/*') },
-    { Action: ['s3:ListBucket'], Resource: bucket, Condition: prefixes('crosswalk/*', 'crosswalk-state/*') },
+    {
+      Action: ['s3:ListBucket'],
+      Resource: bucketArn,
+      Condition: prefixes('crosswalk/*', 'crosswalk-state/*'),
+    },
     {
       Action: ['s3:PutObject'],
       Resource: objects('crosswalk/report.csv', 'crosswalk-state/filled/*', 'crosswalk-state/executions/*'),
@@ -59,8 +63,8 @@ export const stage: FunctionParts = {
   }),
   onCall: () => [
     looked,
-    { Action: ['s3:ListBucket'], Resource: bucket, Condition: prefixes('crosswalk-state/filled/*') },
-    { Action: ['dynamodb:BatchGetItem'], Resource: crosswalk },
+    { Action: ['s3:ListBucket'], Resource: bucketArn, Condition: prefixes('crosswalk-state/filled/*') },
+    { Action: ['dynamodb:BatchGetItem'], Resource: crosswalkArn },
   ],
   people: (stage) => {
     const job = ofJob(stage, 'crosswalk-fill');
@@ -70,7 +74,7 @@ export const stage: FunctionParts = {
       Leads: [
         ...job.Leads,
         // Decides on a code that moved.
-        { Action: ['dynamodb:PutItem'], Resource: crosswalk, Condition: leadingKeys('accepted/*') },
+        { Action: ['dynamodb:PutItem'], Resource: crosswalkArn, Condition: leadingKeys('accepted/*') },
         // A fill may accept that many names are gone, which IAM does not see.
         { Action: ['lambda:InvokeFunction'], Resource: stage.aliases('crosswalk-fill') },
       ],

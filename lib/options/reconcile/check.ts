@@ -1,4 +1,4 @@
-import { removedDigested, roleDigested } from '../../delivery/handle/fields/enrollment.ts';
+import { removedEffect, roleEffect } from '../../delivery/handle/fields/enrollment.ts';
 import { changesIn } from '../../delivery/ledger/item.ts';
 import type { ReadResource } from '../../delivery/ledger/read.ts';
 import type { Failure } from '../../message/failure.ts';
@@ -15,7 +15,7 @@ import {
   type PlatformValue,
   type WrittenField,
 } from './classes.ts';
-import { nothingOf, shownEnrollment, shownGrade, shownRoles } from './platform-values.ts';
+import { enrollmentValueOf, nothingOf, readGradeValues, readRoles } from './platform-values.ts';
 import type { Finding } from './record.ts';
 import { type Reason, reasonFor, type Selection, type Subject } from './selection.ts';
 
@@ -99,7 +99,7 @@ export const checkGroup = async (
   if (first === undefined) return [];
   const { platform } = checking;
   if (first.subject.kind === 'enrollment') {
-    const roles = await readOr(() => shownRoles(platform, first.subject.orgUnitId));
+    const roles = await readOr(() => readRoles(platform, first.subject.orgUnitId));
     if ('failure' in roles)
       return Promise.all(
         group.map(async (chosen) => ({
@@ -111,7 +111,7 @@ export const checkGroup = async (
       );
     return checkEnrollments(group, roles.value, checking);
   }
-  const shown = await readOr(() => shownGrade(platform, first.subject));
+  const shown = await readOr(() => readGradeValues(platform, first.subject));
   return Promise.all(
     group.map((chosen) =>
       'failure' in shown ? unreadable(chosen, shown.failure) : checkWritten(chosen, shown.value, checking),
@@ -172,7 +172,7 @@ export const isRemoved = (
   whole: WrittenField | undefined,
   digestsOf: CheckServices['digestsOf'],
 ): boolean =>
-  whole?.digest !== undefined && digestsOf(resource, 'whole', removedDigested).includes(whole.digest);
+  whole?.digest !== undefined && digestsOf(resource, 'whole', removedEffect).includes(whole.digest);
 
 /** A difference counts only if nothing was written since the selection, and nothing is in progress. */
 const checkWritten = async (
@@ -235,7 +235,7 @@ const checkEnrollments = async (
   checking: CheckServices,
 ): Promise<CheckResult[]> => {
   const shownOf = (userId: number): PlatformValue | undefined =>
-    shown.has(userId) ? shownEnrollment(shown.get(userId)) : undefined;
+    shown.has(userId) ? enrollmentValueOf(shown.get(userId)) : undefined;
   const enrollments = group.filter((chosen) => chosen.reason === 'snapshot');
   const enrollmentsOf = Map.groupBy(enrollments, ({ subject }) => subject.userId);
   return [
@@ -264,7 +264,7 @@ const classWanted = (
   if (shown === undefined) return 'missing';
   const values = shown.fields.whole;
   if (values === undefined) return undefined;
-  return all.some(({ roleId }) => values.includes(roleDigested(roleId))) ? 'same' : 'different';
+  return all.some(({ roleId }) => values.includes(roleEffect(roleId))) ? 'same' : 'different';
 };
 
 /** Checks an enrollment of the SIS. A write after its snapshot takes precedence. */
@@ -300,7 +300,7 @@ const extrasIn = async (
         resource,
         subject: { kind: 'enrollment', orgUnitId, userId },
       };
-      const shownNow = shownEnrollment(roleIds);
+      const shownNow = enrollmentValueOf(roleIds);
       const { again: _, ...checked } = await byLedger(
         extra,
         { shown: shownNow, otherwise: 'extra' },

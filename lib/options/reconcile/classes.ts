@@ -1,4 +1,4 @@
-import { haveOneKey } from '../../delivery/ledger/digest.ts';
+import { haveSameKey } from '../../delivery/ledger/digest.ts';
 import type { FieldChange } from '../../delivery/ledger/item.ts';
 
 /** The classes of a write, by what the platform shows. */
@@ -80,7 +80,7 @@ export const judgeEffect = (compared: ComparedValues): Judgement => {
     }
     const made = digestsOf(field, '');
     // A digest by an unknown key cannot be compared: a difference would mean nothing.
-    if (!made.some((each) => haveOneKey(each, digest))) {
+    if (!made.some((each) => haveSameKey(each, digest))) {
       isUnknown = true;
       continue;
     }

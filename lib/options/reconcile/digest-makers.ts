@@ -1,5 +1,5 @@
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { digestBy } from '../../delivery/ledger/digest.ts';
+import { digesterWith } from '../../delivery/ledger/digest.ts';
 import { readSecret, readSecretIfAny } from '../../runtime/aws/secret.ts';
 
 /**
@@ -14,6 +14,6 @@ export const readDigestMakers = async (
     readSecret(client, secret),
     readSecretIfAny(client, secret, { stage: 'AWSPREVIOUS' }),
   ]);
-  const makers = keys.flatMap((key) => (key?.text ? digestBy(key.text) : []));
+  const makers = keys.flatMap((key) => (key?.text ? digesterWith(key.text) : []));
   return (resource, field, value) => makers.map((digest) => digest([resource, field, value]));
 };

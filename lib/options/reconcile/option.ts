@@ -13,6 +13,6 @@ export const reconcile = {
   },
   tabs: ['Reconcile'],
   forms: { '/reconcile-decision': 'reconcile accept' },
-  stage: () => import('./stage.ts'),
+  deployedParts: () => import('./stage.ts'),
   desk: () => import('./desk/desk.ts'),
 } as const satisfies Option;

@@ -26,7 +26,7 @@ import { isAccepted, noClasses, noTally, type Tally } from './record.ts';
 import { noReasons, type Reason, reasons, type Selection } from './selection.ts';
 
 export type PassServices = Omit<CheckServices, 'platform' | 'roles' | 'selection'> &
-  Pick<JobServices, 'store' | 'platform' | 'observe' | 'paceUse'> & {
+  Pick<JobServices, 'store' | 'platform' | 'observe' | 'callUsage'> & {
     /** Maximum number of concurrent reads, as far as the rate limiter allows. */
     concurrency: number;
   };
@@ -123,11 +123,11 @@ class Pass {
   }
 
   async run(): Promise<PassResult> {
-    const { store, observe, paceUse } = this.#services;
+    const { store, observe, callUsage } = this.#services;
     writeFileSync(this.#findings, '');
     const next = await this.#checkFrom(this.#request.from);
     await this.#again.write(1);
-    await paceUse.write();
+    await callUsage.write();
     observe.flush();
     await store.uploadFile(this.#request.findingsKey, this.#findings, 'application/x-ndjson');
     const waits = next && this.#waits;

@@ -1,4 +1,4 @@
-import { removedDigested, roleDigested } from '../../delivery/handle/fields/enrollment.ts';
+import { removedEffect, roleEffect } from '../../delivery/handle/fields/enrollment.ts';
 import type { Platform } from '../../platform/client/client.ts';
 import { comparableText, plainText } from '../../platform/client/rich-text.ts';
 import { listClasslist } from '../../platform/resources/classlists.ts';
@@ -8,10 +8,10 @@ import type { Subject } from './selection.ts';
 
 /** A missing grade has no comments either; a user who is not in the classlist was removed. */
 export const nothingOf = ({ kind }: Subject): Nothing =>
-  kind === 'grade' ? { comments: '', privateComments: '' } : { whole: removedDigested };
+  kind === 'grade' ? { comments: '', privateComments: '' } : { whole: removedEffect };
 
 /** The platform's state of a grade; undefined: it does not exist. @throws the failure of the call. */
-export const shownGrade = async (
+export const readGradeValues = async (
   platform: Platform,
   { orgUnitId, gradeObjectId = 0, userId }: Subject,
 ): Promise<PlatformValue | undefined> => {
@@ -41,7 +41,7 @@ const formsOf = (text: string): string[] => [text, comparableText(text)];
  * The roles of each user in an org unit's classlist, which may list a user twice. Undefined: privacy hides a user.
  * @throws the failure of the call.
  */
-export const shownRoles = async (
+export const readRoles = async (
   platform: Platform,
   orgUnitId: number,
 ): Promise<Map<number, readonly number[] | undefined>> => {
@@ -55,7 +55,7 @@ export const shownRoles = async (
 };
 
 /** The classlist does not show when an enrollment was changed. */
-export const shownEnrollment = (roleIds: readonly number[] | undefined): PlatformValue => ({
-  fields: { whole: roleIds?.map(roleDigested) },
+export const enrollmentValueOf = (roleIds: readonly number[] | undefined): PlatformValue => ({
+  fields: { whole: roleIds?.map(roleEffect) },
   changedMs: undefined,
 });

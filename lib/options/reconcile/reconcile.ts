@@ -6,7 +6,7 @@ import type { ReadAcceptedExports } from '../../option.ts';
 import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
 import type { Job } from '../../runtime/jobs/engine.ts';
 import { enoughTime, inSteps, timeLeft } from '../../runtime/jobs/in-steps.ts';
-import { type Run as JobRun, jobOf } from '../../runtime/jobs/job.ts';
+import { type JobRun, jobOf } from '../../runtime/jobs/job.ts';
 import type { JobServices } from '../../runtime/jobs/job-services.ts';
 import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';
 import { logText } from '../../runtime/privacy/log-text.ts';

@@ -27,10 +27,10 @@ import type { Engine } from '../../runtime/jobs/engine.ts';
 import { timeLeft } from '../../runtime/jobs/in-steps.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
-import type { PaceUseRecord } from '../../runtime/telemetry/pace-use.ts';
+import type { CallUsageRecorder } from '../../runtime/telemetry/pace-use.ts';
 import { isRemoved } from './check.ts';
 import type { EffectClass } from './classes.ts';
-import { shownGrade } from './platform-values.ts';
+import { readGradeValues } from './platform-values.ts';
 import {
   type DecidedFindings,
   decidedSchema,
@@ -57,7 +57,7 @@ export type ResendServices = {
   queueUrlOf(functionName: string): string;
   integrations(): Promise<ReadonlyMap<string, Integration<unknown>>>;
   observe: Observe;
-  paceUse: Pick<PaceUseRecord, 'record' | 'write'>;
+  callUsage: Pick<CallUsageRecorder, 'record' | 'write'>;
   limits: { reserveMs: number; backoff: BackoffLimits };
 };
 
@@ -260,7 +260,7 @@ const searchSnapshots = async (
   wanted: Map<string, FindingToResend>,
   { id, sender, outcomes, services }: Search,
 ): Promise<void> => {
-  const { paceUse, signal, readExports } = services;
+  const { callUsage, signal, readExports } = services;
   if (wanted.size === 0 || readExports === undefined) return;
   const platform = bulkPlatform(services, { operations: resendOperations, signal });
   const integrations = await services.integrations();
@@ -301,7 +301,7 @@ const searchSnapshots = async (
     }
   });
   await sender.send();
-  await paceUse.write();
+  await callUsage.write();
 };
 
 /** What a snapshot contains about a wanted org unit and user. */
@@ -392,7 +392,7 @@ const stateNow = async (
 ): Promise<'as found' | 'changed' | 'unreadable'> => {
   if (subject.kind === 'enrollment') return 'as found';
   try {
-    const shown = await shownGrade(platform, subject);
+    const shown = await readGradeValues(platform, subject);
     const isThere = finding.class !== 'missing';
     return (shown !== undefined) === isThere && shown?.changedAt === finding.changedAt
       ? 'as found'

@@ -1,10 +1,10 @@
 import { counted, silent } from '../../stage/template/alarms.ts';
 import { type FunctionParts, ofJob } from '../../stage/template/functions/function-parts.ts';
 import {
-  bucket,
-  crosswalk,
+  bucketArn,
+  crosswalkArn,
   leadingKeys,
-  ledger,
+  ledgerArn,
   ledgerKey,
   objects,
   prefixes,
@@ -12,7 +12,7 @@ import {
 import { faultClasses } from './classes.ts';
 import { reconcileSettings, reconcileStageSettings } from './reconcile-settings.ts';
 
-export const stage: FunctionParts = {
+export const deployedParts: FunctionParts = {
   function: 'reconcile',
   settings: reconcileSettings,
   stageSettings: reconcileStageSettings,
@@ -21,13 +21,13 @@ export const stage: FunctionParts = {
     const changes = new Set(compared.flatMap((each) => each.changes));
     return [
       { Action: ['secretsmanager:GetSecretValue'], Resource: ledgerKey },
-      { Action: ['dynamodb:BatchGetItem'], Resource: crosswalk },
+      { Action: ['dynamodb:BatchGetItem'], Resource: crosswalkArn },
       // A scan has no leading keys that a condition could name. The function ignores items of other resources.
-      { Action: ['dynamodb:Scan'], Resource: ledger },
+      { Action: ['dynamodb:Scan'], Resource: ledgerArn },
       // Whether a difference was written again meanwhile.
       {
         Action: ['dynamodb:GetItem'],
-        Resource: ledger,
+        Resource: ledgerArn,
         Condition: leadingKeys(...[...changes].map((kind) => `${kind}/*`)),
       },
       { Action: ['s3:GetObject', 's3:PutObject'], Resource: objects('reconcile/*') },
@@ -35,7 +35,7 @@ export const stage: FunctionParts = {
       { Action: ['s3:GetObject'], Resource: objects('snapshot-records/*', 'crosswalk-state/filled/*') },
       {
         Action: ['s3:ListBucket'],
-        Resource: bucket,
+        Resource: bucketArn,
         Condition: prefixes('reconcile/*', 'snapshot-records/*', 'crosswalk-state/filled/*'),
       },
       // Messages that operators have it send again.
@@ -67,7 +67,7 @@ export const stage: FunctionParts = {
     return {
       Readers: [
         { Action: ['s3:GetObject'], Resource: objects('reconcile/*.json', 'reconcile/*.jsonl') },
-        { Action: ['s3:ListBucket'], Resource: bucket, Condition: prefixes('reconcile/*') },
+        { Action: ['s3:ListBucket'], Resource: bucketArn, Condition: prefixes('reconcile/*') },
       ],
       Operators: [
         ...job.Operators,

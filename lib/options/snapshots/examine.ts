@@ -9,7 +9,7 @@ import { draftOf } from '../../message/message.ts';
 import { maxMessageBytes, sqsProblem } from '../../message/sqs-limits.ts';
 import { problemsIn } from '../../platform/client/failure-of.ts';
 import { inFolder } from '../../runtime/files/folder.ts';
-import { openSqlEngine, SetEngineTooSlow, type SqlEngine } from '../../runtime/files/tables/engine.ts';
+import { openSqlEngine, type SqlEngine, SqlEngineTooSlowError } from '../../runtime/files/tables/engine.ts';
 import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
 import { compareOneRoster, type Outcome } from './compare/compare.ts';
 import { type Comparison, type EventCheck, noCounts } from './compare/comparison.ts';
@@ -100,7 +100,7 @@ export const examine = (
     const last = await lastAccepted(store, feedOf(file));
     if (file.isEnd && last === undefined)
       return { is: 'over', outcome: 'known', message: `No ${feedOf(file)} is accepted.` };
-    const sha256 = await contentOf(file, { last, store, path }).catch(async (error: unknown) => {
+    const sha256 = await downloadAndHash(file, { last, store, path }).catch(async (error: unknown) => {
       if (!(error instanceof UnusableFile)) throw error;
       return error;
     });
@@ -151,7 +151,10 @@ export const examine = (
 type ToRead = { last: AcceptedSnapshot | undefined; store: ComparisonStore; path: string };
 
 /** The SHA-256 of its content; undefined: it was replaced or deleted since. The end of a feed has what was accepted for its content. */
-const contentOf = async (file: SourceFile, { last, store, path }: ToRead): Promise<string | undefined> => {
+const downloadAndHash = async (
+  file: SourceFile,
+  { last, store, path }: ToRead,
+): Promise<string | undefined> => {
   if (!file.isEnd || last === undefined) return store.download(file, path);
   await writeFile(path, '');
   return hash('sha256', `end of ${last.id}`);
@@ -241,7 +244,7 @@ const compare = async (path: string, given: CompareOptions): Promise<Examination
     return await compareWith(db, path, { ...given, progress });
   } catch (error) {
     // Another attempt would take as long.
-    if (!(error instanceof SetEngineTooSlow)) throw error;
+    if (!(error instanceof SqlEngineTooSlowError)) throw error;
     throw new UnusableSnapshot(
       `${error.message}. Nothing was sent. Put an export with fewer rows into the bucket`,
       {

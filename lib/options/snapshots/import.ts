@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { ownText, safe } from '../../message/safe-text.ts';
 import { failureOf } from '../../platform/client/failure-of.ts';
 import type { Job } from '../../runtime/jobs/engine.ts';
-import { jobOf, type Run } from '../../runtime/jobs/job.ts';
+import { type JobRun, jobOf } from '../../runtime/jobs/job.ts';
 import { waitForOlderExecutions } from '../../runtime/jobs/older-executions.ts';
 import { type ExaminationResult, examine, idOf, newRecord, planOf } from './examine.ts';
 import { feedOf, fileNameOf, isSnapshot } from './feed.ts';
@@ -69,7 +69,7 @@ export const importJob = (services: () => Promise<SnapshotServices>): Job<Import
   };
 };
 
-type ImportRun = Run<SnapshotServices>;
+type ImportRun = JobRun<SnapshotServices>;
 
 /** A folder, or what programs write while they put a file. */
 const isPassing = (key: string): boolean =>

@@ -2,7 +2,7 @@ import { counted, countedAnew } from '../../stage/template/alarms.ts';
 import { aliasOf, arnOf, ref } from '../../stage/template/cloudformation.ts';
 import type { FunctionParts } from '../../stage/template/functions/function-parts.ts';
 import type { Grant } from '../../stage/template/grant.ts';
-import { bucket, objects, prefixes } from '../../stage/template/stage-arns.ts';
+import { bucketArn, objects, prefixes } from '../../stage/template/stage-arns.ts';
 import { importSettings } from './import-settings.ts';
 
 /** What was put, what waits, and what was accepted. */
@@ -22,12 +22,12 @@ const looked: Grant[] = [
   },
   {
     Action: ['s3:ListBucket'],
-    Resource: bucket,
+    Resource: bucketArn,
     Condition: prefixes('snapshot-records/*', 'crosswalk-state/accepted-names/*'),
   },
 ];
 
-export const stage: FunctionParts = {
+export const deployedParts: FunctionParts = {
   function: 'snapshot-import',
   settings: importSettings,
   rights: ({ queues, executions }) => [
@@ -52,12 +52,12 @@ export const stage: FunctionParts = {
     },
     {
       Action: ['s3:ListBucket'],
-      Resource: bucket,
+      Resource: bucketArn,
       Condition: prefixes('snapshots/*', 'snapshot-records/*', 'snapshot-mapping*', 'snapshot-settings.json'),
     },
     {
       Action: ['s3:ListBucket'],
-      Resource: bucket,
+      Resource: bucketArn,
       Condition: prefixes('crosswalk-state/filled/*', 'crosswalk-state/accepted-names/*'),
     },
     // A whole file takes the place of an earlier one of its feed that waits for a decision.
@@ -152,7 +152,7 @@ export const stage: FunctionParts = {
       { Action: ['s3:GetObject'], Resource: objects('snapshot-*', 'crosswalk-state/filled/*') },
       {
         Action: ['s3:ListBucket'],
-        Resource: bucket,
+        Resource: bucketArn,
         Condition: prefixes('snapshot-*', 'crosswalk-state/filled/*'),
       },
     ],
@@ -169,7 +169,7 @@ export const stage: FunctionParts = {
         Resource: objects('snapshots/*', 'snapshot-settings.json', 'snapshot-mapping*'),
       },
       // Whether an export would take the place of another.
-      { Action: ['s3:ListBucket'], Resource: bucket, Condition: prefixes('snapshots/*') },
+      { Action: ['s3:ListBucket'], Resource: bucketArn, Condition: prefixes('snapshots/*') },
       // An import may end a feed, which IAM does not see.
       { Action: ['lambda:InvokeFunction'], Resource: stage.aliases('snapshot-import') },
     ],

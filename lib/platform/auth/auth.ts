@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { safe, type Warn } from '../../message/safe-text.ts';
-import type { Actor, Auth } from '../client/authentication.ts';
+import type { CallAuthenticator, SigningUser } from '../client/authentication.ts';
 import {
   isInvalidToken,
   isTimestampOutOfRange,
@@ -24,8 +24,8 @@ export const isSameToPlatform = (one: Credential, other: Credential): boolean =>
 
 /** `refuse`: the platform refused this version, so `read` looks for a newer one. Returns what to report, if there is a secret. */
 export type Credentials = {
-  read(actor: Actor): Promise<{ credential: Credential; version: string }>;
-  refuse(actor: Actor, version: string): RefusedCredential | undefined;
+  read(actor: SigningUser): Promise<{ credential: Credential; version: string }>;
+  refuse(actor: SigningUser, version: string): RefusedCredential | undefined;
 };
 
 /**
@@ -41,7 +41,7 @@ export const createAuthenticator = (
   warn: Warn = () => {},
 ) => {
   let skewSeconds = 0;
-  return (actor: Actor): Auth => {
+  return (actor: SigningUser): CallAuthenticator => {
     let usedSkewSeconds = 0;
     let usedVersion = '';
     return {

@@ -6,7 +6,7 @@ import { readJson } from '../../message/json.ts';
 import { ownText, type SafeText, safe, safeList, type Warn } from '../../message/safe-text.ts';
 import { awsTroubleIn, errorName } from '../../runtime/aws/error.ts';
 import { missingSecret, readSecret } from '../../runtime/aws/secret.ts';
-import type { Actor } from '../client/authentication.ts';
+import type { SigningUser } from '../client/authentication.ts';
 import type { RefusedCredential } from '../client/platform-error.ts';
 import {
   type Credential,
@@ -54,7 +54,7 @@ export class SecretCredentials implements Credentials {
     this.#nowMs = options.nowMs ?? Date.now;
   }
 
-  async read(actor: Actor): Promise<Entry> {
+  async read(actor: SigningUser): Promise<Entry> {
     const name = this.#secretName(actor);
     const known = this.#entries.get(name);
     const entry = known && this.#nowMs() < known.lookAgainAtMs ? known : await this.#readOnce(name, actor);
@@ -68,7 +68,7 @@ export class SecretCredentials implements Credentials {
     return entry;
   }
 
-  refuse(actor: Actor, version: string): RefusedCredential {
+  refuse(actor: SigningUser, version: string): RefusedCredential {
     const name = this.#secretName(actor);
     const entry = this.#entries.get(name);
     if (entry?.version === version && entry.refusedAtMs === undefined) {
@@ -78,12 +78,12 @@ export class SecretCredentials implements Credentials {
     return refusedCredential(name, entry?.credential.type);
   }
 
-  #secretName(actor: Actor): SafeText {
+  #secretName(actor: SigningUser): SafeText {
     const { prefix } = this.#options;
     return ownText(actor === undefined ? `${prefix}/service` : `${prefix}/users/${actor}`);
   }
 
-  #readOnce(name: SafeText, actor: Actor): Promise<Entry> {
+  #readOnce(name: SafeText, actor: SigningUser): Promise<Entry> {
     const underWay = this.#reads.get(name);
     if (underWay) return underWay;
     const read = this.#fetch(name, actor).finally(() => this.#reads.delete(name));
@@ -91,7 +91,7 @@ export class SecretCredentials implements Credentials {
     return read;
   }
 
-  async #fetch(name: SafeText, actor: Actor): Promise<Entry> {
+  async #fetch(name: SafeText, actor: SigningUser): Promise<Entry> {
     const { client, readTimeoutMs, warn } = this.#options;
     const known = this.#entries.get(name);
     try {
@@ -171,7 +171,7 @@ const parse = (name: SafeText, text: string): Credential => {
   });
 };
 
-const missing = (name: SafeText, actor: Actor): MessageFailure =>
+const missing = (name: SafeText, actor: SigningUser): MessageFailure =>
   new MessageFailure(
     actor === undefined ? 'credentials' : 'missing-credential',
     safe`There is no secret ${name}${actor === undefined ? '' : safe`, so nothing can be sent as user ${ownText(actor)}`}`,

@@ -4,7 +4,7 @@ import type { DynamoDb } from '../../runtime/aws/dynamodb.ts';
 import { s3Client } from '../../runtime/aws/s3.ts';
 import { hasOwnStore, type MessageSettings } from '../../runtime/aws/settings.ts';
 import { createObserve } from '../../runtime/telemetry/observe.ts';
-import { createPaceUse } from '../../runtime/telemetry/pace-use.ts';
+import { createCallUsageRecorder } from '../../runtime/telemetry/pace-use.ts';
 import { createPlatformClient } from '../client/client.ts';
 import { platformOptionsOf } from '../client/platform-options.ts';
 import { createAuthenticator } from './auth.ts';
@@ -36,7 +36,7 @@ export const createPlatformServices = <Db extends DynamoDb>(
     dynamodb,
     ledgerAccess,
     s3: s3Client({ ...options, forcePathStyle: hasOwnStore(settings.store) }),
-    paceUse: createPaceUse({
+    callUsage: createCallUsageRecorder({
       access: ledgerAccess,
       function: name,
       budget: platform.rateLimiter.budget,

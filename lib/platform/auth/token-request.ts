@@ -2,7 +2,7 @@ import * as oauth from 'oauth4webapi';
 import * as z from 'zod';
 import { jsonIn } from '../../message/json.ts';
 import { ownText, type SafeText, safe, safeMatch } from '../../message/safe-text.ts';
-import { type Answer, isSuccess } from '../../runtime/aws/receive-answer.ts';
+import { type HttpAnswer, isSuccess } from '../../runtime/aws/receive-answer.ts';
 import { redact } from '../../runtime/privacy/request-secrets.ts';
 import { createExchange, wholePayload } from '../client/exchange.ts';
 import { acknowledged } from '../client/operation.ts';
@@ -49,7 +49,7 @@ export const requestTokens = async (
   }
 };
 
-type TokenAnswer = Answer & {
+type TokenAnswer = HttpAnswer & {
   askedMs: number;
   /** How far the server's clock is ahead of ours. */
   skewSeconds: number | undefined;
@@ -63,7 +63,7 @@ const ask = async (
   const server = { issuer: credential.tokenUrl, token_endpoint: credential.tokenUrl };
   const client = { client_id: credential.clientId, [oauth.clockSkew]: options.skewSeconds };
   const by = await clientAuthentication(credential);
-  let answer: Answer | undefined;
+  let answer: HttpAnswer | undefined;
   const send = transport(options);
   const custom = {
     // The library does not get the answer: a `Response` allows no body with some statuses, and no unusual headers.
@@ -102,7 +102,7 @@ const tokenRequest = acknowledged({
 /** Sends the form by our own client: with limits, without following redirects, never on a stale connection. */
 const transport =
   ({ signal, timeoutMs }: TokenRequestOptions) =>
-  async (url: string, { headers, body }: Form): Promise<Answer> => {
+  async (url: string, { headers, body }: Form): Promise<HttpAnswer> => {
     const { origin, pathname, search } = new URL(url);
     const about = { operation: tokenRequest, call: safe`POST ${ownText(pathname)}` };
     const timeouts = { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs };

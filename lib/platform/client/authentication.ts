@@ -4,7 +4,7 @@ import type { Request } from './request.ts';
 /** What authenticates a request: signatures in its query, or a token in a header. */
 export type AuthParameters = { query: Record<string, string>; headers: Record<string, string> };
 
-export type Auth = {
+export type CallAuthenticator = {
   authenticate(request: { method: string; path: string }): Promise<AuthParameters>;
   /**
    * Corrects the clock, or drops the credential, after a refusal. False: to send the call once more would change nothing. After a
@@ -14,10 +14,10 @@ export type Auth = {
 };
 
 /** A platform user's id, or undefined for the service's own credential. */
-export type Actor = string | undefined;
+export type SigningUser = string | undefined;
 
 /** Creates the Auth of one call of this actor. */
-export type Authenticator = (actor: Actor) => Auth;
+export type AuthenticatorFactory = (actor: SigningUser) => CallAuthenticator;
 
 /** The path with its whole query: the parameters that authenticate it come last. */
 export const signedPath = ({ path, query }: Request, auth: AuthParameters): string => {

@@ -7,7 +7,12 @@ import { sensitiveValues } from '../../runtime/privacy/request-secrets.ts';
 import type { CallReport } from '../../runtime/telemetry/call-report.ts';
 import type { AnswerFacts } from '../rate-limit/answered.ts';
 import type { RateLimiter, RateSlot, SlotResult } from '../rate-limit/rate-limiter.ts';
-import { type Actor, type Auth, type AuthParameters, signedPath } from './authentication.ts';
+import {
+  type AuthParameters,
+  type CallAuthenticator,
+  type SigningUser,
+  signedPath,
+} from './authentication.ts';
 import { budgetIn } from './budget-headers.ts';
 import { resultOf } from './check-answer.ts';
 import { fileIn } from './download.ts';
@@ -18,7 +23,7 @@ import type { CallInput, requestOf } from './request.ts';
 
 /** Who calls, what may be called, and until when. */
 export type CallContext = {
-  actor: Actor;
+  actor: SigningUser;
   signal: AbortSignal;
   /** The operations that may be called; default: all. */
   operations?: readonly Operation<unknown>[];
@@ -35,7 +40,7 @@ type CallParts<Result> = {
   operation: ConfiguredOperation<Result>;
   request: ReturnType<typeof requestOf>;
   input: CallInput;
-  auth: Auth;
+  auth: CallAuthenticator;
   context: CallContext;
   take: Take<Result> | undefined;
   /** Gets the Date header of each answer. */

@@ -1,6 +1,6 @@
 import { readJson } from '../../message/json.ts';
 import { ownText, type SafeText, safe, safeList } from '../../message/safe-text.ts';
-import { type Answer, isSuccess } from '../../runtime/aws/receive-answer.ts';
+import { type HttpAnswer, isSuccess } from '../../runtime/aws/receive-answer.ts';
 import { shapeOf } from '../../runtime/privacy/json-shape.ts';
 import { likenessToError } from './json-error.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
@@ -21,7 +21,7 @@ export type SentCall<Result> = {
  * The result of the operation's declared success. No error with status 200, no page, and no answer about another resource is one.
  * @throws PlatformError
  */
-export const resultOf = <Result>(sent: SentCall<Result>, answer: Answer): Result => {
+export const resultOf = <Result>(sent: SentCall<Result>, answer: HttpAnswer): Result => {
   if (!isSuccess(answer.status)) throw refusal(sent, answer);
   if (answer.cutBy !== undefined) throw answer.cutBy;
   const { answer: declared } = sent.operation;
@@ -71,7 +71,7 @@ const doneStatuses = new Set([200, 201, 203, 204, 205]);
 const isWords = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
 
 /** A success that is not the file it should be. */
-const noFile = (sent: SentCall<unknown>, answer: Answer): PlatformError => {
+const noFile = (sent: SentCall<unknown>, answer: HttpAnswer): PlatformError => {
   const { contentType = safe`no content type`, form } = refusedCallOf(sent, answer);
   const isSaid = /^(error|fault|page)$/.test(form ?? '') || (form === 'text' && contentType === 'text/plain');
   if (isSaid) return refusal(sent, answer);
@@ -84,11 +84,11 @@ const noFile = (sent: SentCall<unknown>, answer: Answer): PlatformError => {
 const cutOff = ({ operation, call }: SentCall<unknown>): PlatformError =>
   new PlatformError({ operation, call, sent: true, message: safe`cut off before the answer was complete` });
 
-const refusedCallOf = (sent: SentCall<unknown>, answer: Answer): RefusedCall =>
+const refusedCallOf = (sent: SentCall<unknown>, answer: HttpAnswer): RefusedCall =>
   parseRefusal({ ...answer, cutOff: answer.cutBy !== undefined }, sent.sensitiveValues());
 
 /** The body decides: a success in unknown words may be an error. */
-const refusal = (sent: SentCall<unknown>, answer: Answer): PlatformError => {
+const refusal = (sent: SentCall<unknown>, answer: HttpAnswer): PlatformError => {
   const { operation, call } = sent;
   const refused = refusedCallOf(sent, answer);
   const unexpected = isSuccess(refused.status) && (refused.form === 'text' || refused.form === 'json');
@@ -101,7 +101,7 @@ const refusal = (sent: SentCall<unknown>, answer: Answer): PlatformError => {
 /** The error names fields and types of the answer, and the expected ones, but no value. */
 const unexpected = (
   sent: SentCall<unknown>,
-  answer: Answer,
+  answer: HttpAnswer,
   { message, detail = `the answer ${message}` }: { message: SafeText; detail?: string | undefined },
 ): PlatformError => {
   const { operation, call } = sent;

@@ -1,6 +1,6 @@
 import { createRateLimiter, type RateLimiter } from '../rate-limit/rate-limiter.ts';
 import type { RatePolicyOptions } from '../rate-limit/rate-policy.ts';
-import type { Auth, Authenticator } from './authentication.ts';
+import type { AuthenticatorFactory, CallAuthenticator } from './authentication.ts';
 import { type CallContext, PlatformCall, type Take } from './call.ts';
 import { type Use, useFile } from './download.ts';
 import { createExchange, type ExchangeOptions } from './exchange.ts';
@@ -39,7 +39,10 @@ export type PlatformClient = {
   close(): Promise<void>;
 };
 
-export const createPlatformClient = (options: PlatformOptions, authOf: Authenticator): PlatformClient => {
+export const createPlatformClient = (
+  options: PlatformOptions,
+  authOf: AuthenticatorFactory,
+): PlatformClient => {
   const exchange = createExchange(options);
   const rateLimiter = options.rateLimiter ?? createRateLimiter(options);
   let clockOffsetMs: number | undefined;
@@ -105,7 +108,7 @@ export const createPlatformClient = (options: PlatformOptions, authOf: Authentic
   };
 };
 
-const anonymous: Auth = {
+const anonymous: CallAuthenticator = {
   authenticate: async () => ({ query: {}, headers: {} }),
   correctAfter: () => false,
 };

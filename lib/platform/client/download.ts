@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { connectionFailure } from '../../message/network-errors.ts';
-import { type Answer, maxErrorBytes, readStart } from '../../runtime/aws/receive-answer.ts';
+import { type HttpAnswer, maxErrorBytes, readStart } from '../../runtime/aws/receive-answer.ts';
 import { errorCode } from '../../runtime/privacy/log-text.ts';
 import { isFileAnswer, type Operation } from './operation.ts';
 import { isKnownError } from './parse-refusal.ts';
@@ -23,7 +23,7 @@ export type Use<Result> = (file: Download) => Promise<Result>;
 export const fileIn = async (
   { answer }: Operation<unknown>,
   incoming: Dispatcher.ResponseData,
-): Promise<Dispatcher.ResponseData | Answer> => {
+): Promise<Dispatcher.ResponseData | HttpAnswer> => {
   const { statusCode: status, headers, body } = incoming;
   const contentType = contentTypeOf(headers);
   const isWhole = status === 200 || status === 203;

@@ -1,7 +1,7 @@
 import { Client, type Dispatcher } from 'undici';
 import { connectionFailure } from '../../message/network-errors.ts';
 import { connectionSettings, KeptConnections } from '../../runtime/aws/kept-connections.ts';
-import { type Answer, type Headers, maxAnswerBytes, receive } from '../../runtime/aws/receive-answer.ts';
+import { type Headers, type HttpAnswer, maxAnswerBytes, receive } from '../../runtime/aws/receive-answer.ts';
 import { errorCode } from '../../runtime/privacy/log-text.ts';
 import { type CallFacts, PlatformError } from './platform-error.ts';
 
@@ -55,7 +55,7 @@ export const createExchange = (options: ExchangeOptions) => {
 
   return {
     /** @throws PlatformError if no answer comes. */
-    send: (outgoing: OutgoingCall, signal: AbortSignal): Promise<Answer> => {
+    send: (outgoing: OutgoingCall, signal: AbortSignal): Promise<HttpAnswer> => {
       const { operation, onHead } = outgoing;
       const { dispatcher, release } = operation.repeatable ? pooled() : own();
       const { request, onStart, errorOf } = prepared(outgoing);

@@ -1,6 +1,6 @@
 import { jsonIn, readJson } from '../../message/json.ts';
 import { ownText, type SafeText, safe } from '../../message/safe-text.ts';
-import { type Answer, isSuccess, maxErrorBytes } from '../../runtime/aws/receive-answer.ts';
+import { type HttpAnswer, isSuccess, maxErrorBytes } from '../../runtime/aws/receive-answer.ts';
 import { redact } from '../../runtime/privacy/request-secrets.ts';
 import { withoutQuery } from '../../runtime/privacy/secrets.ts';
 import { hasTags, piecesOf } from './html.ts';
@@ -9,7 +9,7 @@ import { isInvalidToken, isTimestampOutOfRange, type RefusedCall } from './platf
 
 const maxDetail = 2_000;
 
-type RawAnswer = Pick<Answer, 'status' | 'headers' | 'text'> & { cutOff?: boolean };
+type RawAnswer = Pick<HttpAnswer, 'status' | 'headers' | 'text'> & { cutOff?: boolean };
 
 /** The words of an answer; `status` is that in the error's body. */
 type Words = Omit<ErrorWords, 'form'> & Pick<RefusedCall, 'form'>;

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { KeptConnections } from './kept-connections.ts';
-import { type Answer, receive } from './receive-answer.ts';
+import { type HttpAnswer, receive } from './receive-answer.ts';
 
 /**
  * A call whose connection was lost is sent once more: that does no harm, and a new connection costs ten times the CPU of a call. So
@@ -22,7 +22,7 @@ export const createDynamoDbExchange = (origin: string, { connectTimeoutMs, timeo
   const times = { keepAliveMs, connectTimeoutMs, headersTimeoutMs: 0, bodyTimeoutMs: 0 };
   const connections = new KeptConnections(origin, times);
 
-  return async (request: Dispatcher.DispatchOptions, signal?: AbortSignal): Promise<Answer> => {
+  return async (request: Dispatcher.DispatchOptions, signal?: AbortSignal): Promise<HttpAnswer> => {
     const ending = new AbortController();
     const timer = setTimeout(
       () => ending.abort(named('TimeoutError', `no answer within ${timeoutMs} ms`)),
@@ -32,7 +32,7 @@ export const createDynamoDbExchange = (origin: string, { connectTimeoutMs, timeo
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();
     const limits = { maximumBytes: maxBytes, maximumErrorBytes: maxBytes, signal: ending.signal };
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
     receive(connections.take(), request, { ...limits, onAnswer: resolve, onError: reject });
     try {
       const answer = await promise;

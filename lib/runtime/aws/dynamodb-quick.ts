@@ -2,12 +2,12 @@ import { ServiceException } from '@smithy/core/client';
 import { HttpResponse, loadJsonRpcErrorCode } from '@smithy/core/protocols';
 import { DEFAULT_MAX_ATTEMPTS, retryMiddleware, StandardRetryStrategy } from '@smithy/core/retry';
 import type { ClientOptions } from './clients.ts';
-import type { Answer, DynamoDb } from './dynamodb.ts';
+import type { DynamoDb, DynamoDbOutput } from './dynamodb.ts';
 import { createDynamoDbExchange } from './dynamodb-exchange.ts';
 import { createSigner } from './dynamodb-signer.ts';
 import { tracedCall } from './error.ts';
 import { memoize } from './memoize.ts';
-import type { Answer as HttpAnswer } from './receive-answer.ts';
+import type { HttpAnswer } from './receive-answer.ts';
 
 export type QuickDynamoDb = DynamoDb & {
   /** By how much our clock certainly differs from that of the last answer, to a second, however long reading took. */
@@ -30,7 +30,7 @@ export const createQuickDynamoDb = (options: ClientOptions = {}): QuickDynamoDb 
   });
   let clockDiffersByMs = 0;
 
-  const attempt = async (action: string, body: string, signal?: AbortSignal): Promise<Answer> => {
+  const attempt = async (action: string, body: string, signal?: AbortSignal): Promise<DynamoDbOutput> => {
     const { signed, exchange } = await connected();
     const request = await signed(action, body);
     const sentMs = Date.now();
@@ -66,7 +66,10 @@ const retryingUpTo = (maxAttempts: number) => {
     retryStrategy: async () => strategy,
   });
   const firstToken = strategy.acquireInitialRetryToken('');
-  return async (attempt: () => Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> => {
+  return async (
+    attempt: () => Promise<DynamoDbOutput>,
+    signal: AbortSignal | undefined,
+  ): Promise<DynamoDbOutput> => {
     try {
       const answer = await attempt();
       strategy.recordSuccess(await firstToken);
@@ -85,7 +88,7 @@ const retryingUpTo = (maxAttempts: number) => {
   };
 };
 
-type Json = Answer & { message?: string };
+type Json = DynamoDbOutput & { message?: string };
 
 /** Undefined if another system has answered, such as a proxy. */
 const jsonIn = ({ text }: HttpAnswer): Json | undefined => {

@@ -11,7 +11,7 @@ type Action =
   | 'DescribeTable';
 /** As DynamoDB documents them. */
 type Input = Record<string, unknown>;
-export type Answer = {
+export type DynamoDbOutput = {
   Item?: Attributes;
   Attributes?: Attributes;
   Items?: Attributes[];
@@ -26,7 +26,7 @@ export type Answer = {
 
 export type DynamoDb = {
   /** May be sent twice. @throws errors with the SDK's names, which know their call. */
-  call(action: Action, input: Input, options?: { signal?: AbortSignal | undefined }): Promise<Answer>;
+  call(action: Action, input: Input, options?: { signal?: AbortSignal | undefined }): Promise<DynamoDbOutput>;
 };
 
 export const attribute = (value: string | number): AttributeValue =>
@@ -40,14 +40,14 @@ export const undefinedIfConditionFails = <Answered>(
 const refusedCondition = /^ConditionalCheckFailedException$/;
 
 /** Parameters of a conditional write that returns the former item, even if its condition does not hold. */
-export const tellingWhatWasThere = {
+export const returningOldItem = {
   ReturnValues: 'ALL_OLD',
   ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
 } as const;
 
 /** Whether such a write was done, and the former item. */
-export const whatWasThere = async (
-  write: () => Promise<Answer>,
+export const writeReturningOldItem = async (
+  write: () => Promise<DynamoDbOutput>,
 ): Promise<{ done: boolean; before: Attributes | undefined }> => {
   try {
     return { done: true, before: (await write()).Attributes };

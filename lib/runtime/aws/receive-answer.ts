@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 /** By their names in lower case. */
 export type Headers = Record<string, string | string[] | undefined>;
 
-export type Answer = {
+export type HttpAnswer = {
   status: number;
   headers: Headers;
   text: string;
@@ -31,7 +31,7 @@ export type Receiver = {
   /** Called before the first byte is sent. */
   onStart?(): void;
   onHead?: ((status: number, headers: Headers) => void) | undefined;
-  onAnswer(answer: Answer): void;
+  onAnswer(answer: HttpAnswer): void;
   onError(error: unknown): void;
 };
 
@@ -51,7 +51,7 @@ export const receive = (
   let bytes = 0;
   let isOver = false;
   const pieces: Buffer[] = [];
-  const end = (how: Pick<Answer, 'cutBy' | 'isTooLong'> = {}): void => {
+  const end = (how: Pick<HttpAnswer, 'cutBy' | 'isTooLong'> = {}): void => {
     if (isOver || !head) return;
     isOver = true;
     signal.removeEventListener('abort', abort);
@@ -109,10 +109,10 @@ export const readStart = async ({
   statusCode: status,
   headers,
   body,
-}: Dispatcher.ResponseData): Promise<Answer> => {
+}: Dispatcher.ResponseData): Promise<HttpAnswer> => {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  let cut: Pick<Answer, 'cutBy'> = {};
+  let cut: Pick<HttpAnswer, 'cutBy'> = {};
   try {
     for await (const piece of body) {
       pieces.push(piece);

@@ -7,12 +7,12 @@ type BulkServices = {
   platform: PlatformClient;
   observe: { call(call: CallReport): void };
   /** Records how much of the platform's rate limit it uses. */
-  paceUse?: { record(calls: readonly CallReport[]): void } | undefined;
+  callUsage?: { record(calls: readonly CallReport[]): void } | undefined;
 };
 
 /** The platform for a job: calls as the service, and after what is more urgent. */
 export const bulkPlatform = (
-  { platform, observe, paceUse }: BulkServices,
+  { platform, observe, callUsage }: BulkServices,
   { operations, signal }: { operations: readonly Operation<unknown>[]; signal: AbortSignal },
 ): Platform => {
   // Every call in progress adds a listener.
@@ -24,7 +24,7 @@ export const bulkPlatform = (
     priority: 'bulk',
     onCall: (call) => {
       observe.call(call);
-      paceUse?.record([call]);
+      callUsage?.record([call]);
     },
   });
 };

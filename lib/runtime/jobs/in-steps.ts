@@ -1,6 +1,6 @@
-import type { Run, RunServices } from './job.ts';
+import type { JobRun, RunServices } from './job.ts';
 
-type TimedRun = Pick<Run, 'engine' | 'wholeMs'> & { services: Pick<RunServices, 'limits'> };
+type TimedRun = Pick<JobRun, 'engine' | 'wholeMs'> & { services: Pick<RunServices, 'limits'> };
 
 /** Waits for the next invocation if this one is too short: a step that its end cuts off would be repeated. */
 export const enoughTime = async ({ engine, wholeMs, services }: TimedRun, name: string): Promise<void> => {

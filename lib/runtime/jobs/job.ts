@@ -16,7 +16,7 @@ export type RunServices = {
   };
 };
 
-export type Run<Services = RunServices> = {
+export type JobRun<Services = RunServices> = {
   services: Services;
   engine: Engine;
   /** A step that is repeated after a failure that waiting can help, and after a crash. */
@@ -36,7 +36,7 @@ type JobDescription<Request, Result, Services> = {
   services(): Promise<Services>;
   /** Prefix of the objects that only executions need: results of steps that are too large for the engine. */
   executions(services: Services): string;
-  work(request: Request, run: Run<Services>): Promise<Result>;
+  work(request: Request, run: JobRun<Services>): Promise<Result>;
 };
 
 /** A job that keeps large results in its bucket, and logs why it waits and why it ended early. */
@@ -62,7 +62,7 @@ export const jobOf = <Request, Result, Services extends RunServices>({
       observe.flush();
     });
     const folder = `${prefix}${engine.executionArn.split('/').at(-1)}/`;
-    const run: Run<Services> = {
+    const run: JobRun<Services> = {
       services,
       engine,
       folder,

@@ -6,7 +6,7 @@ import { inParallel } from '../aws/parallel.ts';
 import type { Observe } from '../telemetry/observe.ts';
 import { type Engine, isInterrupted, maxOperations } from './engine.ts';
 import { timeLeft } from './in-steps.ts';
-import type { Run } from './job.ts';
+import type { JobRun } from './job.ts';
 
 /** An item of a list, or the rest of it. */
 type Task<Item> = {
@@ -67,7 +67,7 @@ const maxCuts = 3;
 
 type State<Item, Sum> = {
   list: WorkList<Item, Sum>;
-  run: Pick<Run<{ observe: Observe; limits: Run['services']['limits'] }>, 'services' | 'engine'>;
+  run: Pick<JobRun<{ observe: Observe; limits: JobRun['services']['limits'] }>, 'services' | 'engine'>;
   /** When the platform last answered. Decisions based on it are recorded with a step's result, so a replay decides the same. */
   answeredMs: number;
   /** Number of items in a row that have failed. */

@@ -99,7 +99,7 @@ export const createObserve = (options: ObserveOptions) => {
       tally.add('PlatformLatency', { function: options.function, operation }, durationMs);
       tally.add('PlatformAnswers', { function: options.function, status: String(status ?? 'none') }, 1);
       tally.add('PaceCalls', { priority }, 1);
-      if (isRefusal(status)) tally.add('PaceRefused', { priority }, 1);
+      if (isThrottled(status)) tally.add('PaceRefused', { priority }, 1);
     },
     /** How long a message waited for the rate limiter. */
     slotWait: (priority: Priority, waitedMs: number): void => {
@@ -133,7 +133,7 @@ type ObservedCall = {
 };
 
 /** The platform refused a call as one too many. */
-export const isRefusal = (status: number | undefined): boolean => status === 429;
+export const isThrottled = (status: number | undefined): boolean => status === 429;
 
 /** Fields of messages that share a line, three or four of each: CloudWatch Logs Insights finds 200 in a line. */
 const maxShared = 180;

@@ -4,7 +4,7 @@ import { errorName } from '../aws/error.ts';
 import { type ItemTable, readItem, updateItem, writeInReserve } from '../aws/table-items.ts';
 import type { Budget } from './call-budget.ts';
 import type { CallReport } from './call-report.ts';
-import { isRefusal, type Observe } from './observe.ts';
+import { isThrottled, type Observe } from './observe.ts';
 
 /** The most urgent first. */
 export const priorities = ['urgent', 'normal', 'bulk'] as const satisfies readonly Priority[];
@@ -12,7 +12,7 @@ export const priorities = ['urgent', 'normal', 'bulk'] as const satisfies readon
 /** Calls of all containers of one function, in one class. */
 export type CallCount = { function: string; priority: Priority; calls: number; refused: number };
 
-export type PaceUse = {
+export type CallUsage = {
   calls: CallCount[];
   /** As its containers last reported; empty if the platform reports none. */
   budgets: Omit<Budget, 'cost'>[];
@@ -27,7 +27,7 @@ const keyOf = (functionName: string, period: number): string => `pace/${function
 export const countedSinceMs = (nowMs: number): number => (periodAt(nowMs) - 1) * periodMs;
 
 /** @throws if the table cannot be read. */
-export const readPaceUse = async (access: ItemTable, functionName: string): Promise<PaceUse> => {
+export const readPaceUse = async (access: ItemTable, functionName: string): Promise<CallUsage> => {
   const period = periodAt(access.nowMs());
   const read = await Promise.all(
     [period - 1, period].map((each) => readItem(access, keyOf(functionName, each))),
@@ -65,7 +65,7 @@ const restMs = 60_000;
  * Reports how much of the platform's budget is used, in metrics, and how much the function calls, in the ledger's table, which
  * sums the counts of all containers. No decision depends on it.
  */
-export const createPaceUse = ({ access, budget, observe, nowMs, ...of }: PaceUseOptions) => {
+export const createCallUsageRecorder = ({ access, budget, observe, nowMs, ...of }: PaceUseOptions) => {
   const unwritten = new Map<number, Record<string, number>>();
   let writtenMs = Number.NEGATIVE_INFINITY;
   let mostUsed = 0;
@@ -99,7 +99,7 @@ export const createPaceUse = ({ access, budget, observe, nowMs, ...of }: PaceUse
       unwritten.set(period, counts);
       for (const { priority, status } of calls) {
         counts[`${priority}Calls`] = (counts[`${priority}Calls`] ?? 0) + 1;
-        if (isRefusal(status)) counts[`${priority}Refused`] = (counts[`${priority}Refused`] ?? 0) + 1;
+        if (isThrottled(status)) counts[`${priority}Refused`] = (counts[`${priority}Refused`] ?? 0) + 1;
       }
       const known = budget();
       if (known) mostUsed = Math.max(mostUsed, known.budget - known.remaining);
@@ -121,4 +121,4 @@ export const createPaceUse = ({ access, budget, observe, nowMs, ...of }: PaceUse
   };
 };
 
-export type PaceUseRecord = ReturnType<typeof createPaceUse>;
+export type CallUsageRecorder = ReturnType<typeof createCallUsageRecorder>;

@@ -8,7 +8,7 @@ import {
 import { SecretCredentials } from '../../platform/auth/credentials.ts';
 import { createSecretReader, type ReadSecret } from '../../platform/auth/secret-reader.ts';
 import { createSecretVersions } from '../../platform/auth/versions.ts';
-import type { Authenticator } from '../../platform/client/authentication.ts';
+import type { AuthenticatorFactory } from '../../platform/client/authentication.ts';
 import {
   createPlatformClient,
   type PlatformClient,
@@ -108,9 +108,9 @@ export const withConnection = async <Value>(
 };
 
 /** Learns the clock that checks signatures: the Date header of an answer may be a proxy's. */
-const noticingSkew = (authenticate: Authenticator) => {
+const noticingSkew = (authenticate: AuthenticatorFactory) => {
   let skewSeconds: number | undefined;
-  const noticing: Authenticator = (actor) => {
+  const noticing: AuthenticatorFactory = (actor) => {
     const auth = authenticate(actor);
     return {
       ...auth,

@@ -1,4 +1,4 @@
-import { tellingWhatWasThere, whatWasThere } from '../../runtime/aws/dynamodb.ts';
+import { returningOldItem, writeReturningOldItem } from '../../runtime/aws/dynamodb.ts';
 import { notHere, type Step, seen } from './step.ts';
 
 export const refusedWrite: Step = {
@@ -19,11 +19,11 @@ export const refusedWrite: Step = {
       () => dynamodb.call('PutItem', { TableName, Item: item }),
       () => dynamodb.call('DeleteItem', { TableName, Key }),
     );
-    const { done, before } = await whatWasThere(() =>
+    const { done, before } = await writeReturningOldItem(() =>
       dynamodb.call('UpdateItem', {
         TableName,
         Key,
-        ...tellingWhatWasThere,
+        ...returningOldItem,
         UpdateExpression: 'SET doctor = :other',
         ConditionExpression: 'doctor = :other',
         ExpressionAttributeValues: { ':other': { S: 'another' } },

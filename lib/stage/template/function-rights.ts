@@ -3,10 +3,10 @@ import type { Integration } from '../../delivery/handle/integration.ts';
 import { sisFields } from '../../message/sis-ids.ts';
 import type { Grant } from './grant.ts';
 import {
-  crosswalk,
-  deadLetters,
+  crosswalkArn,
+  deadLettersArn,
   leadingKeys,
-  ledger,
+  ledgerArn,
   ledgerKey,
   letterIndexArn,
   objects,
@@ -76,7 +76,7 @@ const durableRights = (name: string, { functionNamed }: StageArns): Grant[] => [
 
 const countsItsCalls = (name: string): Grant => ({
   Action: ['dynamodb:UpdateItem'],
-  Resource: ledger,
+  Resource: ledgerArn,
   Condition: leadingKeys(`pace/${name}/*`),
 });
 
@@ -93,7 +93,7 @@ const queuedRights = (integration: Integration<unknown>, stage: StageArns): Gran
       ],
       Resource: queue,
     },
-    { Action: ['sqs:SendMessage'], Resource: deadLetters },
+    { Action: ['sqs:SendMessage'], Resource: deadLettersArn },
     // Messages that it reads from files of events.
     { Action: ['sqs:SendMessage'], Resource: queue },
     { Action: ['s3:GetObject', 's3:GetObjectVersion'], Resource: objects(`events/${name}/*`) },
@@ -102,19 +102,19 @@ const queuedRights = (integration: Integration<unknown>, stage: StageArns): Gran
     // GetItem: of 1.0.0, whose functions run for a while with the roles of the next version.
     {
       Action: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
-      Resource: ledger,
+      Resource: ledgerArn,
       Condition: leadingKeys(...changes.map((kind) => `${kind}/*`)),
     },
     // Refused changes of the service's credential, its number of calls, and when its last message came.
     {
       Action: ['dynamodb:UpdateItem'],
-      Resource: ledger,
+      Resource: ledgerArn,
       Condition: leadingKeys('incident/service-credential', `pace/${name}/*`, `arrived/${name}`),
     },
     // The number of times it crashed on a message before it locked a resource.
     {
       Action: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
-      Resource: ledger,
+      Resource: ledgerArn,
       Condition: leadingKeys(`receipt/${name}/*`),
     },
     // The lists of its letters and waiting messages.
@@ -128,7 +128,7 @@ const queuedRights = (integration: Integration<unknown>, stage: StageArns): Gran
 
 const readsSecret = (Resource: unknown): Grant => ({ Action: ['secretsmanager:GetSecretValue'], Resource });
 
-const looksUpSisIds: Grant = { Action: ['dynamodb:BatchGetItem'], Resource: crosswalk };
+const looksUpSisIds: Grant = { Action: ['dynamodb:BatchGetItem'], Resource: crosswalkArn };
 
 /** Whether messages may use the SIS' own ids. */
 const takesSisIds = ({ data }: Integration<unknown>): boolean => {

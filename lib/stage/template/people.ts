@@ -1,12 +1,12 @@
 import type { Grant } from './grant.ts';
 import {
-  bucket,
-  crosswalk,
-  deadLetters,
-  deskByList,
+  bucketArn,
+  crosswalkArn,
+  deadLettersArn,
   leadingKeys,
-  ledger,
+  ledgerArn,
   letterIndexArn,
+  letterIndexByListArn,
   objects,
   prefixes,
   type StageArns,
@@ -27,16 +27,16 @@ const readers: PolicyOfPeople = {
     { Action: ['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], Resource: stage.queueNamed('*') },
     // The lists of letters and of waiting messages.
     { Action: ['dynamodb:Scan', 'dynamodb:BatchGetItem'], Resource: letterIndexArn },
-    { Action: ['dynamodb:Query'], Resource: deskByList },
+    { Action: ['dynamodb:Query'], Resource: letterIndexByListArn },
     // Incidents, the pace, pauses, and the claims of each resource.
-    { Action: ['dynamodb:GetItem'], Resource: ledger },
+    { Action: ['dynamodb:GetItem'], Resource: ledgerArn },
     // What one of the SIS' names stands for. Without Query and Scan, nobody lists the names.
-    { Action: ['dynamodb:GetItem', 'dynamodb:BatchGetItem'], Resource: crosswalk },
+    { Action: ['dynamodb:GetItem', 'dynamodb:BatchGetItem'], Resource: crosswalkArn },
     { Action: ['s3:GetObject'], Resource: objects('audit/*') },
     // Of archives, their names.
     {
       Action: ['s3:ListBucket'],
-      Resource: bucket,
+      Resource: bucketArn,
       Condition: prefixes('audit/*', 'discarded/*', 'edited/*'),
     },
     { Action: ['kms:Decrypt'], Resource: stage.kmsKey },
@@ -60,7 +60,7 @@ const operators: PolicyOfPeople = {
     { Action: ['sqs:SendMessage'], Resource: stage.queues },
     // ChangeMessageVisibility makes waiting messages visible at once when an operator wakes them.
     { Action: ['sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility'], Resource: stage.queueNamed('*') },
-    { Action: ['sqs:DeleteMessage'], Resource: deadLetters },
+    { Action: ['sqs:DeleteMessage'], Resource: deadLettersArn },
     // Entries of the audit log about what an operator may do, and archives of discarded or edited letters.
     { Action: ['s3:PutObject'], Resource: objects('audit/*-operator.json', 'edited/*', 'discarded/*') },
     { Action: ['s3:GetObject'], Resource: objects('edited/*', 'discarded/*', 'letters/*') },
@@ -89,7 +89,7 @@ const leads: PolicyOfPeople = {
   rights: (stage) => [
     { Action: ['s3:PutObject'], Resource: objects('audit/*-lead.json') },
     // Brings letters back.
-    { Action: ['sqs:SendMessage'], Resource: deadLetters },
+    { Action: ['sqs:SendMessage'], Resource: deadLettersArn },
     { Action: ['lambda:InvokeFunction'], Resource: stage.functions('token-refresh') },
     // Who changes an event-source mapping may also give it a filter, which deletes the messages that do not match. IAM has no condition
     // for that; `status` reports a filter.
@@ -98,7 +98,7 @@ const leads: PolicyOfPeople = {
       Resource: stage.arn('lambda', 'event-source-mapping:*'),
       Condition: { ArnLike: { 'lambda:FunctionArn': stage.functionNamed('*') } },
     },
-    { Action: ['dynamodb:UpdateItem'], Resource: ledger, Condition: leadingKeys('paused/*') },
+    { Action: ['dynamodb:UpdateItem'], Resource: ledgerArn, Condition: leadingKeys('paused/*') },
     // Secrets that a letter's remedy may name. Those of LTI links may be written, not read.
     {
       Action: ['secretsmanager:CreateSecret', 'secretsmanager:PutSecretValue'],
@@ -112,7 +112,7 @@ const producers: PolicyOfPeople = {
   Description: 'What a student information system needs, to send messages and the files that they name',
   rights: (stage) => [
     { Action: ['sqs:GetQueueUrl', 'sqs:SendMessage'], Resource: stage.queueNamed('*') },
-    { Effect: 'Deny', Action: ['sqs:SendMessage'], Resource: deadLetters },
+    { Effect: 'Deny', Action: ['sqs:SendMessage'], Resource: deadLettersArn },
     { Action: ['s3:PutObject'], Resource: objects('uploads/*') },
     {
       Action: ['s3:PutObject'],

@@ -8,7 +8,7 @@ import {
   sub,
   tlsOnly,
 } from './cloudformation.ts';
-import { bucket, objects } from './stage-arns.ts';
+import { bucketArn, objects } from './stage-arns.ts';
 import type { TemplateOptions } from './stage-settings.ts';
 
 /** What functions share. storage.ts adds the queues, and what encrypts. */
@@ -116,7 +116,7 @@ const files = (options: TemplateOptions, queued: string[]): Resources => ({
     Properties: {
       Bucket: ref('Files'),
       PolicyDocument: document([
-        tlsOnly('s3:*', [bucket, ...objects('*')]),
+        tlsOnly('s3:*', [bucketArn, ...objects('*')]),
         // An entry of the audit log (audit/<year>/…) and what a letter was before it was edited or discarded are written once: nobody may
         // overwrite them, whatever their own policies allow.
         {

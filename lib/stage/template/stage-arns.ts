@@ -11,13 +11,13 @@ import {
 } from './cloudformation.ts';
 import type { TemplateOptions } from './stage-settings.ts';
 
-export const ledger = arnOf('Ledger');
+export const ledgerArn = arnOf('Ledger');
 export const letterIndexArn = arnOf('Desk');
 /** The index by which lists are read. */
-export const deskByList = sub(`\${Desk.Arn}/index/by-list`);
-export const crosswalk = arnOf('Crosswalk');
-export const deadLetters = arnOf('DeadLetters');
-export const bucket = arnOf('Files');
+export const letterIndexByListArn = sub(`\${Desk.Arn}/index/by-list`);
+export const crosswalkArn = arnOf('Crosswalk');
+export const deadLettersArn = arnOf('DeadLetters');
+export const bucketArn = arnOf('Files');
 export const ledgerKey = ref('LedgerKey');
 
 /** Objects in the bucket. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Grant, statementsOf } from '../../../lib/stage/template/grant.ts';
 import { roleResources } from '../../../lib/stage/template/roles.ts';
-import { leadingKeys, ledger, objects, stageArns } from '../../../lib/stage/template/stage-arns.ts';
+import { leadingKeys, ledgerArn, objects, stageArns } from '../../../lib/stage/template/stage-arns.ts';
 import type { TemplateOptions } from '../../../lib/stage/template/stage-settings.ts';
 
 const options = {
@@ -21,7 +21,7 @@ test('a right allows if it does not deny, and is limited to the keys that it nam
   const Condition = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['changes/*', 'pace/poll/*'] } };
   expect(
     statementsOf([
-      { Action, Resource: ledger, Condition: leadingKeys('changes/*', 'pace/poll/*') },
+      { Action, Resource: ledgerArn, Condition: leadingKeys('changes/*', 'pace/poll/*') },
       { Effect: 'Deny', Action, Resource: objects('a') },
     ]),
   ).toEqual([
@@ -34,7 +34,7 @@ test('a right allows if it does not deny, and is limited to the keys that it nam
 test.each<[string, Omit<Grant, 'Action'>]>([
   ['queues, where there are none', { Resource: stageArns(options, []).queues }],
   ['a key, where AWS’ own encrypt', { Resource: stageArns(options, []).kmsKey }],
-  ['items of no kind', { Resource: ledger, Condition: leadingKeys() }],
+  ['items of no kind', { Resource: ledgerArn, Condition: leadingKeys() }],
   ['functions that are all off', { Resource: stageArns({ ...options, off: 'a-b' }, []).functions('a-b') }],
 ])('there is no right to %s', (_, right) => {
   expect(statementsOf([{ Action: ['sqs:SendMessage'], ...right }])).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { digestBy } from '../../../lib/delivery/ledger/digest.ts';
+import { digesterWith } from '../../../lib/delivery/ledger/digest.ts';
 import {
   judgeEffect,
   type PlatformValue,
@@ -9,9 +9,9 @@ import {
 const second = 1_000;
 const writtenMs = Date.UTC(2026, 2, 1, 12);
 const nowMs = writtenMs + 3_600 * second;
-const key = digestBy('k'.repeat(32));
-const oldKey = digestBy('o'.repeat(32));
-const goneKey = digestBy('g'.repeat(32));
+const key = digesterWith('k'.repeat(32));
+const oldKey = digesterWith('o'.repeat(32));
+const goneKey = digesterWith('g'.repeat(32));
 
 const field = (name: string, value: string, change: Partial<WrittenField> = {}, by = key): WrittenField => ({
   messageId: 'm',

@@ -5,7 +5,7 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDigest } from '../../../lib/delivery/ledger/digest.ts';
+import { createDigester } from '../../../lib/delivery/ledger/digest.ts';
 import { judgeEffect, type WrittenField } from '../../../lib/options/reconcile/classes.ts';
 import { readDigestMakers } from '../../../lib/options/reconcile/digest-makers.ts';
 import { localClient } from '../../local/aws/aws.ts';
@@ -39,7 +39,7 @@ const rotate = () =>
   );
 
 /** A container of a function that writes grades: it keeps the key that it has read. */
-const newContainer = () => createDigest({ client, secret, warn: () => {} });
+const newContainer = () => createDigester({ client, secret, warn: () => {} });
 
 /** What reconcile says of a grade with that digest, which the platform shows as `shown`. */
 const verdictOn = async (digest: string | undefined, shown: string) => {

@@ -6,7 +6,7 @@ import { handler as reconcile } from '../../../functions/reconcile.ts';
 import { handler as importSnapshot } from '../../../functions/snapshot-import.ts';
 import type { CrosswalkKind } from '../../../lib/crosswalk/kinds.ts';
 import { bucketOf, createCrosswalkTable } from '../../../lib/crosswalk/table.ts';
-import { lastBegunMs } from '../../../lib/delivery/ledger/item.ts';
+import { newestAttemptMs } from '../../../lib/delivery/ledger/item.ts';
 import { createLedgerReader, type ReadResource } from '../../../lib/delivery/ledger/read.ts';
 import {
   type DecidedFindings,
@@ -139,7 +139,7 @@ const enrollmentOf = (userId: number) => `enrollment/2001/${userId}`;
 type Finding = DecidedFindings['findings'][number];
 const findingOf = async (resource: string, found: Finding['class']): Promise<Finding> => {
   const { fields = {} } = (await readLedger(resource)) ?? {};
-  const writtenMs = Math.max(...Object.values(fields).map(lastBegunMs));
+  const writtenMs = Math.max(...Object.values(fields).map(newestAttemptMs));
   const { gradeValues = [] } = await controls.state('gradeValues');
   const value = gradeValues.find(({ userId }) => resource === gradeOf(Number(userId)));
   return { resource, class: found, writtenMs, ...(value && { changedAt: String(value.lastModified) }) };

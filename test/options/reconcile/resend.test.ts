@@ -4,9 +4,14 @@ import { join } from 'node:path';
 import type { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { removedDigested, roleDigested } from '../../../lib/delivery/handle/fields/enrollment.ts';
-import { digestBy } from '../../../lib/delivery/ledger/digest.ts';
-import { type Done, emptyItem, type Field, type Item } from '../../../lib/delivery/ledger/item.ts';
+import { removedEffect, roleEffect } from '../../../lib/delivery/handle/fields/enrollment.ts';
+import { digesterWith } from '../../../lib/delivery/ledger/digest.ts';
+import {
+  type DoneChange,
+  emptyItem,
+  type FieldState,
+  type ResourceState,
+} from '../../../lib/delivery/ledger/item.ts';
 import { MessageFailure } from '../../../lib/message/failure.ts';
 import { safe } from '../../../lib/message/safe-text.ts';
 import { versionOf } from '../../../lib/message/version.ts';
@@ -39,11 +44,11 @@ const id = '20261124T080000Z-0a1b2c3d';
 const snapshotId = '20261123T020000Z-11111111';
 const writtenMs = Date.parse('2026-11-23T02:01:00Z');
 const integrations = await loadIntegrations();
-const digest = digestBy('k'.repeat(40));
+const digest = digesterWith('k'.repeat(40));
 const folders: string[] = [];
 let executions: DurableExecutions;
 let bucket: ReturnType<typeof bucketFolder>;
-let ledger: Map<string, Item>;
+let ledger: Map<string, ResourceState>;
 /** What is on the queues, by function. */
 let sent: { function: string; body: string }[];
 let lookedUp: string[];
@@ -117,7 +122,7 @@ const services = (): ResendServices => ({
   queueUrlOf: (name) => name,
   integrations: async () => integrations,
   observe: createObserve({ function: 'reconcile', level: 'silent', namespace: 'test' }),
-  paceUse: { record: () => {}, write: async () => {} },
+  callUsage: { record: () => {}, write: async () => {} },
   limits: { reserveMs: 1_000, backoff: { minimumSeconds: 1, maximumSeconds: 1 } },
 });
 
@@ -180,10 +185,14 @@ const enrolled = (orgUnitCode: string, userName: string) =>
 const written = (
   resource: string,
   values: Record<string, string>,
-  { time = '2026-11-23T02:00:00Z', id = 'e1', ...more }: { time?: string; id?: string } & Partial<Done> = {},
+  {
+    time = '2026-11-23T02:00:00Z',
+    id = 'e1',
+    ...more
+  }: { time?: string; id?: string } & Partial<DoneChange> = {},
 ): void => {
   const version = versionOf({ id, source: '/sis', time, sequence: '2' }, 'any');
-  const fields = Object.entries(values).map(([field, value]): [string, Field] => [
+  const fields = Object.entries(values).map(([field, value]): [string, FieldState] => [
     field,
     {
       done: {
@@ -220,7 +229,7 @@ describe('what was lost', () => {
       graded('ada', 17.5, { comments: 'See me' }),
       graded('ben', 3),
     );
-    written('enrollment/2001/302', { whole: roleDigested(110) });
+    written('enrollment/2001/302', { whole: roleEffect(110) });
     written(
       adasGrade,
       { grade: points(17.5), comments: 'See me' },
@@ -268,7 +277,7 @@ describe('what was lost', () => {
     await accept(graded('ada', 17.5), graded('ben', 3), graded('=cmd|cleo', 1));
     written(adasGrade, { grade: points(18) });
     written(bensGrade, { grade: points(3), privateComments: 'of another source' });
-    written('enrollment/2001/301', { whole: roleDigested(110) });
+    written('enrollment/2001/301', { whole: roleEffect(110) });
     const { outcomes, events } = await run([
       finding(adasGrade, { class: 'older', changedAt }),
       finding(bensGrade),
@@ -330,7 +339,7 @@ describe('what was lost', () => {
   });
 
   test('is the removal of an enrollment, which no snapshot has', async () => {
-    written('enrollment/2001/302', { whole: removedDigested });
+    written('enrollment/2001/302', { whole: removedEffect });
     const { events, outcomes } = await run([finding('enrollment/2001/302', { class: 'different' })]);
     expect(outcomes).toEqual({ 'enrollment/2001/302': 'sent' });
     expect(events).toMatchObject([
@@ -346,8 +355,8 @@ describe('what was lost', () => {
   test('is no removal of whom the SIS has enrolled since', async () => {
     await accept(enrolled('BIO-101', 'ada'), enrolled('BIO-101', 'ben'));
     const earlier = writtenMs - 3_600_000;
-    written('enrollment/2001/301', { whole: removedDigested }, { begunMs: earlier });
-    written('enrollment/2001/302', { whole: removedDigested });
+    written('enrollment/2001/301', { whole: removedEffect }, { begunMs: earlier });
+    written('enrollment/2001/302', { whole: removedEffect });
     const { events, outcomes } = await run([
       finding('enrollment/2001/301', { writtenMs: earlier }),
       finding('enrollment/2001/302', { class: 'different' }),
@@ -374,7 +383,7 @@ describe('what was lost', () => {
       graded('ben', 3),
     );
     written(bensGrade, { grade: points(3) });
-    written('enrollment/2001/309', { whole: roleDigested(110) });
+    written('enrollment/2001/309', { whole: roleEffect(110) });
     expect((await run([finding(bensGrade), finding('enrollment/2001/309')])).events).toHaveLength(1);
     expect(lookedUp).toEqual(['Essay']);
   });

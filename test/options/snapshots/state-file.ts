@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { createTables } from '../../../lib/options/snapshots/compare/wanted.ts';
 import { kindOf } from '../../../lib/options/snapshots/state/record.ts';
 import { inFolder } from '../../../lib/runtime/files/folder.ts';
-import { quotedText, type SetValue, withSqlEngine } from '../../../lib/runtime/files/tables/engine.ts';
+import { quotedText, type SqlValue, withSqlEngine } from '../../../lib/runtime/files/tables/engine.ts';
 
 export type StateRow = {
   kind: string;
@@ -74,7 +74,7 @@ export const tableRow = (data: object, at = 0): StateRow => ({
 });
 
 /** Writes a state with the rows of a statement, which has any of a state's columns. */
-export const writeStateOf = (path: string, rows: string, values?: readonly SetValue[]): Promise<void> =>
+export const writeStateOf = (path: string, rows: string, values?: readonly SqlValue[]): Promise<void> =>
   withSqlEngine(async (db, folder) => {
     const made = join(folder, 'state');
     await createTables(db);

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { failureSchema } from '../../../lib/delivery/letters/dead-letter.ts';
-import { partNames } from '../../../lib/delivery/letters/parts.ts';
+import { attributeNames } from '../../../lib/delivery/letters/parts.ts';
 import { exitCodes } from '../../../lib/desk/cli/cli.ts';
 import { letterKinds } from '../../../lib/message/failure-kinds.ts';
 import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';
@@ -71,7 +71,7 @@ export async function releasedFrom(template: Template): Promise<Released> {
     secrets: secretsIn(template),
     messages: Object.fromEntries(messages),
     letters: {
-      attributes: [...partNames],
+      attributes: [...attributeNames],
       kinds: [...letterKinds],
       failure: withoutWords(z.toJSONSchema(failureSchema) as Json),
     },

@@ -2,18 +2,18 @@ import { findInClasslist } from '../../../platform/resources/classlists.ts';
 import type { IntegrationContext, PlatformState } from '../integration.ts';
 
 /** The value whose digest the ledger keeps for an enrollment; reconcile derives the same value from a classlist. */
-export const roleDigested = (roleId: number): string => `role ${roleId}`;
+export const roleEffect = (roleId: number): string => `role ${roleId}`;
 
 /** The same for a removed enrollment. */
-export const removedDigested = 'removed';
+export const removedEffect = 'removed';
 
 /** The same of what the platform shows. */
-export const enrollmentShown = async (
+export const readEnrollmentState = async (
   enrollment: { orgUnitId: number; userId: number },
   { platform }: IntegrationContext,
 ): Promise<PlatformState> => {
   const user = await findInClasslist(platform, enrollment);
   // A classlist can hide the role.
-  const whole = user && (typeof user.RoleId === 'number' ? roleDigested(user.RoleId) : undefined);
-  return { fields: { whole: user === undefined ? removedDigested : whole }, changedMs: Number.NaN };
+  const whole = user && (typeof user.RoleId === 'number' ? roleEffect(user.RoleId) : undefined);
+  return { fields: { whole: user === undefined ? removedEffect : whole }, changedMs: Number.NaN };
 };

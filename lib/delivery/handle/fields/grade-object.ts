@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { platformId } from '../../../message/message.ts';
 import { capitalised } from '../../../platform/client/capitalised.ts';
 import { textContent } from '../../../platform/client/rich-text.ts';
-import { pages } from './text.ts';
+import { longText } from './text.ts';
 
 const optional = z.exactOptional;
 
@@ -16,7 +16,7 @@ const name = z
   .regex(new RegExp(`^[^${refusedInNames}]*$`), `must hold none of ${[...refusedInNames].join(' ')}`);
 
 const positive = z.number().positive('must be more than 0');
-const description = pages.transform(textContent);
+const description = longText.transform(textContent);
 const flag = z.boolean();
 const common = {
   orgUnitId: platformId,

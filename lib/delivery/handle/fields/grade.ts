@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Grade } from '../../../platform/resources/grades.ts';
-import { lineWith, pagesWith } from './text.ts';
+import { longTextWith, shortTextWith } from './text.ts';
 
 const cannotClear = 'the platform cannot clear a grade';
 const otherThan = (expected: string, input: unknown): string => {
@@ -42,11 +42,11 @@ export const grade = z.discriminatedUnion(
     z
       .strictObject({
         type: z.literal('selectbox'),
-        value: lineWith(unless('text')).min(1, 'must not be empty'),
+        value: shortTextWith(unless('text')).min(1, 'must not be empty'),
       })
       .transform(({ value }): GivenGrade => ({ value: { GradeObjectType: 3, Value: value } })),
     z
-      .strictObject({ type: z.literal('text'), text: pagesWith(unless('text')) })
+      .strictObject({ type: z.literal('text'), text: longTextWith(unless('text')) })
       .transform(({ text }): GivenGrade => ({ value: { GradeObjectType: 4, Text: text } })),
   ],
   {

@@ -6,12 +6,12 @@ const atMost = (most: number) => (error?: z.core.$ZodStringParams) =>
   z.string(error).max(most, `must be at most ${most.toLocaleString('en-US')} characters`);
 
 /** For a title, a name or an id. */
-export const lineWith = atMost(2_000);
+export const shortTextWith = atMost(2_000);
 /** For some pages, such as a description. */
-export const pagesWith = atMost(100_000);
+export const longTextWith = atMost(100_000);
 
-export const line = lineWith();
-export const pages = pagesWith();
+export const shortText = shortTextWith();
+export const longText = longTextWith();
 /** As much as its queue accepts, such as a news item with embedded pictures. */
 export const largeText = atMost(1_000_000)();
 

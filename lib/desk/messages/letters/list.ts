@@ -5,7 +5,7 @@ import {
   recordsOf,
   scanned,
 } from '../../../delivery/letters/read-records.ts';
-import type { IndexRecord, LetterIndex, LetterRecord, List } from '../../../delivery/letters/record.ts';
+import type { IndexRecord, LetterIndexTable, LetterRecord, List } from '../../../delivery/letters/record.ts';
 import { type EndOfRecord, endRecord } from '../../../delivery/letters/write-record.ts';
 import { awsTroubleIn, errorName } from '../../../runtime/aws/error.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
@@ -21,7 +21,7 @@ import { countsOf } from './queue.ts';
 export const letterIndexOf = ({
   dynamodb,
   deskTable,
-}: Pick<Target, 'dynamodb' | 'deskTable'>): LetterIndex => {
+}: Pick<Target, 'dynamodb' | 'deskTable'>): LetterIndexTable => {
   if (deskTable === undefined)
     throw new RefusedError(
       'The table of letters is not known. Set DESK_TABLE. If this is the local stack, restart `npm run local`.',
@@ -278,7 +278,7 @@ export const findLetter = async (
  * Ends the records of letters that have left the queue. A failed write is left to the next rebuild of the lists: the queue is the truth.
  */
 export const endRecords = async (
-  letterIndex: LetterIndex,
+  letterIndex: LetterIndexTable,
   letters: readonly { id: string; function: string; kind: string }[],
   deedOf: (letter: { id: string }) => EndOfRecord,
 ): Promise<void> => {

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resourceIn } from '../../../delivery/handle/ledger-message.ts';
 import { letterChange } from '../../../delivery/letters/letter-facts.ts';
-import { type IndexedParts, indexedIn, indexedNames } from '../../../delivery/letters/parts.ts';
+import { type IndexedAttributes, indexedIn, indexedNames } from '../../../delivery/letters/parts.ts';
 import { listed } from '../../../delivery/letters/read-records.ts';
-import type { IndexRecord, LetterIndex } from '../../../delivery/letters/record.ts';
+import type { IndexRecord, LetterIndexTable } from '../../../delivery/letters/record.ts';
 import { putRecords, type RecordUpdate, writeRecord } from '../../../delivery/letters/write-record.ts';
 import { attribute, undefinedIfConditionFails } from '../../../runtime/aws/dynamodb.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
@@ -121,7 +121,7 @@ export const reindexLetters = async (
 };
 
 /** Equal if an entry says the same of a letter. Short, because there may be very many. */
-const fingerprintOf = (entry: Pick<IndexRecord, 'kind' | 'error' | 'replays'> & IndexedParts): string =>
+const fingerprintOf = (entry: Pick<IndexRecord, 'kind' | 'error' | 'replays'> & IndexedAttributes): string =>
   createHash('md5')
     .update(JSON.stringify([entry.kind, entry.replays, entry.error.slice(0, 100)]))
     .update(JSON.stringify(indexedNames.map((name) => entry[name])))
@@ -138,12 +138,12 @@ const changeOf = async (letter: Letter): Promise<RecordUpdate> => {
 };
 
 /** Puts a letter into the lists. */
-export const listLetter = async (letterIndex: LetterIndex, letter: Letter): Promise<boolean> =>
+export const listLetter = async (letterIndex: LetterIndexTable, letter: Letter): Promise<boolean> =>
   writeRecord(letterIndex, letter.id, await changeOf(letter));
 
 /** Puts a letter that comes back from a file into the lists, with the time when it failed; false: the condition did not hold. */
 export const listImported = async (
-  letterIndex: LetterIndex,
+  letterIndex: LetterIndexTable,
   letter: Letter,
   condition: NonNullable<RecordUpdate['condition']>,
 ): Promise<boolean> => {
@@ -154,7 +154,7 @@ export const listImported = async (
 
 /** False if the record changed meanwhile. */
 const removed = async (
-  { dynamodb, table }: LetterIndex,
+  { dynamodb, table }: LetterIndexTable,
   { message, atMs }: { message: string; atMs: number },
 ): Promise<boolean> => {
   const input = {

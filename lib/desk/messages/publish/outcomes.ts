@@ -1,5 +1,5 @@
 import { watchOutcomes } from '../../../delivery/letters/outcomes.ts';
-import type { IndexRecord, LetterIndex } from '../../../delivery/letters/record.ts';
+import type { IndexRecord, LetterIndexTable } from '../../../delivery/letters/record.ts';
 import type { PublishedMessage } from './publish.ts';
 
 /** `unknown`: no function reported an outcome in time. */
@@ -23,7 +23,7 @@ export type PublishOutcomes = {
 
 /** Waits for the outcomes of messages that were sent with the attribute `receipt`. */
 export const awaitOutcomes = async (
-  letterIndex: LetterIndex,
+  letterIndex: LetterIndexTable,
   messages: readonly PublishedMessage[],
   {
     onKnown,

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { Integration } from '../../../delivery/handle/integration.ts';
 import { type Cell, columnsOf, eventOf, unknownColumns } from '../../../delivery/mapping/columns.ts';
-import { eventsOf, type MappedEvents, problemWithValue } from '../../../delivery/mapping/events.ts';
+import { eventsOf, type ProducedMessage, problemWithValue } from '../../../delivery/mapping/events.ts';
 import { columnsIn, type Mapping, mappingAs, readMapping } from '../../../delivery/mapping/mapping.ts';
 import { type UnwrapResult, unwrapped } from '../../../message/envelope.ts';
 import { isJson, isObject, readJson, readJsonWithPlace } from '../../../message/json.ts';
@@ -25,7 +25,7 @@ export type Row = {
   body?: string;
   problem?: string;
   /** With a mapping: problems are reported by the columns that produced the message. */
-  made?: Pick<MappedEvents, 'columns'>;
+  made?: Pick<ProducedMessage, 'columns'>;
   /** With a mapping: the row produces no message. */
   skipped?: boolean;
   /** As in event-body.ts. */

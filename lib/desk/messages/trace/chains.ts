@@ -1,6 +1,6 @@
 import { historyIn, type OperatorAction } from '../../../delivery/letters/history.ts';
 import { recordsOf, scanned } from '../../../delivery/letters/read-records.ts';
-import type { IndexRecord, LetterIndex } from '../../../delivery/letters/record.ts';
+import type { IndexRecord, LetterIndexTable } from '../../../delivery/letters/record.ts';
 import { type TraceEvent, timeOf } from './event.ts';
 
 /** One message of a producer, with each id that SQS gave it: the first one, and one per replay. */
@@ -14,7 +14,7 @@ const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * unless it is the whole id of a message that has a record.
  */
 export const findChains = async (
-  letterIndex: LetterIndex,
+  letterIndex: LetterIndexTable,
   id: string,
   signal: AbortSignal,
 ): Promise<Chain[]> => {

@@ -1,4 +1,4 @@
-import { type Item, isShortId, type Open, withCrash } from '../../../delivery/ledger/item.ts';
+import { isShortId, type OpenChange, type ResourceState, withCrash } from '../../../delivery/ledger/item.ts';
 import { createLedgerReader } from '../../../delivery/ledger/read.ts';
 import { decodeVersion } from '../../../message/version.ts';
 import { type AuditedCommand, type AuditLog, readAuditLog } from '../../../stage/audit-log.ts';
@@ -27,14 +27,14 @@ export const claimsOf = async (
   return claims.flat();
 };
 
-type LedgerChange = Pick<Open, 'version' | 'messageId' | 'begunMs'> & {
+type LedgerChange = Pick<OpenChange, 'version' | 'messageId' | 'begunMs'> & {
   field: string;
   replays: number | undefined;
   outcome: LedgerOutcome;
 };
 
 /** A message may change several fields at once. */
-const claimsIn = (item: Item, resource: string, nowMs: number): LedgerChangeEvent[] => {
+const claimsIn = (item: ResourceState, resource: string, nowMs: number): LedgerChangeEvent[] => {
   const isRunning = item.lock !== undefined && item.busyUntilMs > nowMs;
   const lockedFields = isRunning ? (item.lock?.fields ?? []) : [];
   const changes = Object.entries(withCrash(item).fields).flatMap(

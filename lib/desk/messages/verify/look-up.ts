@@ -1,7 +1,7 @@
 import type { Integration, IntegrationContext } from '../../../delivery/handle/integration.ts';
 import { fieldsOf, placeInLedger } from '../../../delivery/handle/ledger-message.ts';
 import { wasDone } from '../../../delivery/handle/verify-attempt.ts';
-import { type Item, withCrash } from '../../../delivery/ledger/item.ts';
+import { type ResourceState, withCrash } from '../../../delivery/ledger/item.ts';
 import { type UnresolvedAttempt, unresolvedOf } from '../../../delivery/ledger/judge.ts';
 import type { ReadResource } from '../../../delivery/ledger/read.ts';
 import { historyIn } from '../../../delivery/letters/history.ts';
@@ -95,8 +95,11 @@ const unresolvedByLetter = ({ failure, attributes }: UncertainLetter): Unresolve
 };
 
 /** The time from which nothing that was sent can still take effect. */
-const quietFrom = ({ record }: UncertainLetter, item: Item | undefined, { settings }: Connection): number =>
-  item === undefined ? record.atMs + settings.ledger.lateEffectMs : item.busyUntilMs;
+const quietFrom = (
+  { record }: UncertainLetter,
+  item: ResourceState | undefined,
+  { settings }: Connection,
+): number => (item === undefined ? record.atMs + settings.ledger.lateEffectMs : item.busyUntilMs);
 
 type ParsedMessage = { integration: Integration<unknown>; message: Message<unknown> };
 

@@ -1,4 +1,4 @@
-import type { IndexRecord, LetterIndex } from '../../../delivery/letters/record.ts';
+import type { IndexRecord, LetterIndexTable } from '../../../delivery/letters/record.ts';
 import { attribute, undefinedIfConditionFails } from '../../../runtime/aws/dynamodb.ts';
 import { inParallel } from '../../../runtime/aws/parallel.ts';
 import { hideAll } from '../../../runtime/aws/sqs.ts';
@@ -117,7 +117,7 @@ const wakeChunk = async (
 };
 
 /** Updates the list to show that they are due. A record that the function has changed since is left alone. */
-const markWoken = ({ dynamodb, table, nowMs }: LetterIndex, records: IndexRecord[]): Promise<void> =>
+const markWoken = ({ dynamodb, table, nowMs }: LetterIndexTable, records: IndexRecord[]): Promise<void> =>
   inParallel(records, async ({ message, handle = '' }) => {
     const input = {
       TableName: table,

@@ -3,8 +3,8 @@ import * as z from 'zod';
 import {
   audited,
   executionResultOf,
-  lookUntil,
-  type Patience,
+  type PollOptions,
+  pollUntil,
   startExecution,
 } from '../../../desk/stage-state/execution.ts';
 import { jsonIn } from '../../../message/json.ts';
@@ -49,9 +49,9 @@ export const startFill = async (
 export const awaitFill = async (
   target: Target,
   id: string,
-  patience: Patience,
+  patience: PollOptions,
 ): Promise<FillResult | undefined> => {
-  const result = await lookUntil(
+  const result = await pollUntil(
     () => executionResultOf(target, { of: 'crosswalk-fill', name: id }),
     patience,
   );

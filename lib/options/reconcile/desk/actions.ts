@@ -5,7 +5,7 @@ import * as verbs from './operator-actions.ts';
 import { type Comparison, readComparison } from './read.ts';
 import { awaitRun, startRun } from './run.ts';
 import { comparisonView, findingsView } from './views/comparison.ts';
-import { claims } from './views/reconcile.ts';
+import { coverageNotes } from './views/reconcile.ts';
 
 const oneMinuteMs = 60_000;
 /** Maximum number of findings in a document. */
@@ -21,7 +21,7 @@ const documentOf = (comparison: Comparison): object => {
     state: report.state,
     counts,
     ...facts,
-    claims: claims(report).map(({ text }) => text),
+    claims: coverageNotes(report).map(({ text }) => text),
     groups,
     findings: findings.map(findingJson),
     report,

@@ -1,6 +1,6 @@
 import { readListing } from '../../../desk/messages/letters/list.ts';
 import { reviewBucketOf } from '../../../desk/stage-state/bucket.ts';
-import { lookUntilEnd, type Patience, startExecution } from '../../../desk/stage-state/execution.ts';
+import { type PollOptions, pollUntilEnd, startExecution } from '../../../desk/stage-state/execution.ts';
 import { actorOf } from '../../../stage/actor.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
@@ -49,7 +49,7 @@ export type Resent = {
 };
 
 type ResendOptions = Choice &
-  Patience & {
+  PollOptions & {
     reason: string;
     audit: Audit;
     confirm(plan: ResendPlan): Promise<boolean>;
@@ -117,7 +117,7 @@ export const resendFindings = async (target: Target, options: ResendOptions): Pr
       const json = await bucket.jsonIfAny(key);
       return json === undefined ? undefined : resendResultSchema.parse(json);
     };
-    resendResult = await lookUntilEnd(target, execution, { ...options, look });
+    resendResult = await pollUntilEnd(target, execution, { ...options, look });
   } finally {
     await end(
       resendResult === undefined

@@ -1,5 +1,10 @@
 import { reviewBucketOf } from '../../../desk/stage-state/bucket.ts';
-import { audited, lookUntilEnd, type Patience, startExecution } from '../../../desk/stage-state/execution.ts';
+import {
+  audited,
+  type PollOptions,
+  pollUntilEnd,
+  startExecution,
+} from '../../../desk/stage-state/execution.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import type { Target } from '../../../stage/target.ts';
 import { newRunId, type Report } from '../record.ts';
@@ -23,7 +28,7 @@ export const startRun = async (
 export const awaitRun = async (
   target: Target,
   id: string,
-  { onProgress, ...patience }: Patience & { onProgress(done: number, of: number): void },
+  { onProgress, ...patience }: PollOptions & { onProgress(done: number, of: number): void },
 ): Promise<Report | undefined> => {
   const bucket = await reviewBucketOf(target);
   const look = async (): Promise<Report | undefined> => {
@@ -34,5 +39,5 @@ export const awaitRun = async (
     onProgress(sum('looked'), sum('selected'));
     return undefined;
   };
-  return lookUntilEnd(target, { of: 'reconcile', name: id }, { ...patience, look });
+  return pollUntilEnd(target, { of: 'reconcile', name: id }, { ...patience, look });
 };

@@ -14,8 +14,8 @@ import {
   keyOf,
   keyText,
   labelOf,
-  type MappedEvents,
   type Problem,
+  type ProducedMessage,
   problemsByColumn,
   removalsOf,
   unnamedValue,
@@ -360,7 +360,7 @@ const problemsOfKey = (wrong: readonly string[]): Problem[] =>
   wrong.map((column) => ({ column: ownText(column), problem: safe`must be one line, and not empty` }));
 
 /** Whatever the row does, a time that cannot be read does not order it. */
-const problemsOfTime = ({ message }: OneRow, made: MappedEvents | undefined): Problem[] => {
+const problemsOfTime = ({ message }: OneRow, made: ProducedMessage | undefined): Problem[] => {
   const problem = made?.time === undefined ? undefined : timeIn(made.time, {}).problem;
   return problem && message.time ? [{ column: ownText(labelOf(message.time)), problem }] : [];
 };
@@ -439,7 +439,7 @@ const takeDrop = (one: OneRow, context: Context, taken: RowBatches): Problem[] =
 
 /** What the event is about, or why its function would refuse it. */
 const targetIn = (
-  { made, id, at, message }: OneRow & { made: MappedEvents; id: string },
+  { made, id, at, message }: OneRow & { made: ProducedMessage; id: string },
   { comparison, integrations }: Context,
 ): RowTarget | { problems: Problem[] } => {
   const column = ownText(columnsOfKey(message.key).join(', '));
@@ -473,7 +473,7 @@ const namingIn = (mapping: SnapshotMapping): SnapshotMapping => ({
 });
 
 /** A time later than the file comes from a wrong clock. */
-const changedMs = ({ time }: MappedEvents, droppedMs: number): number | undefined =>
+const changedMs = ({ time }: ProducedMessage, droppedMs: number): number | undefined =>
   time === undefined ? undefined : Math.min(Date.parse(time), droppedMs);
 
 /**

@@ -1,6 +1,6 @@
 import { countOf } from '../count-of.ts';
 import { declarationOf, type FeedPatterns, feedOf, isNumberedLike, isTable } from '../feed.ts';
-import { type AcceptedSnapshot, contentOf } from '../state/record.ts';
+import { type AcceptedSnapshot, contentMarkIn } from '../state/record.ts';
 import { listUnaccepted } from '../state/unaccepted.ts';
 import type { Comparison, OtherFile } from './comparison.ts';
 import { sourceOf } from './others.ts';
@@ -15,8 +15,8 @@ export const reasonsOfAge = async (
   { saidMs, db, snapshotId: id }: Comparison,
   last: AcceptedSnapshot | undefined,
 ): Promise<string[]> => {
-  const same = last?.contents?.slice(0, -1).findLast((each) => contentOf(each) === contentOf(id));
-  if (same !== undefined && contentOf(last?.id ?? '') !== contentOf(id))
+  const same = last?.contents?.slice(0, -1).findLast((each) => contentMarkIn(each) === contentMarkIn(id));
+  if (same !== undefined && contentMarkIn(last?.id ?? '') !== contentMarkIn(id))
     return [`the same file was accepted before as ${same}, and others after it`];
   if (saidMs === undefined || last?.saidMs === undefined) return [];
   const untilMs = saidMs % dayMs === 0 ? saidMs + dayMs - 1 : saidMs;

@@ -1,4 +1,4 @@
-import { lookUntil } from '../../../desk/stage-state/execution.ts';
+import { pollUntil } from '../../../desk/stage-state/execution.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 import { actorOf } from '../../../stage/actor.ts';
 import type { Audit } from '../../../stage/audit.ts';
@@ -67,7 +67,7 @@ export const decideSnapshot = async (
     await end({ [decision]: isSent ? 1 : 0 });
   }
   let now = snapshot;
-  await lookUntil(
+  await pollUntil(
     async () => {
       now = await readSnapshot(target, id, signal);
       return now.state === 'waiting-for-approval' ? undefined : now;

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type ReviewBucket, reviewBucketOf } from '../../../desk/stage-state/bucket.ts';
 import {
   audited,
-  lookUntil,
-  lookUntilEnd,
-  type Patience,
+  type PollOptions,
+  pollUntil,
+  pollUntilEnd,
   startExecution,
 } from '../../../desk/stage-state/execution.ts';
 import type { Audit } from '../../../stage/audit.ts';
@@ -76,7 +76,7 @@ export type EndedFeed = {
   behind?: string;
 };
 
-type Ends = Patience & { reason?: string | undefined; audit: Audit };
+type Ends = PollOptions & { reason?: string | undefined; audit: Audit };
 
 /** Has the import end the feed, and approves of that as it was planned. @throws RefusedError if it is another plan by now. */
 export const endFeed = async (
@@ -115,7 +115,7 @@ export const endFeed = async (
     });
     throw new RefusedError(`Nothing of ${name} was removed, because ${changed}. Run the command again.`);
   }
-  const isAccepted = await lookUntil(async () => {
+  const isAccepted = await pollUntil(async () => {
     const { state } = await readSnapshot(target, id, patience.signal);
     return state === 'accepted' ? true : undefined;
   }, patience);
@@ -128,7 +128,7 @@ type EndState =
   | { is: 'failed'; why: string; id?: undefined; behind?: undefined }
   | { is: 'not reached'; behind: string | undefined; id?: undefined };
 
-type WaitForEnd = Patience & { name: string; execution: string };
+type WaitForEnd = PollOptions & { name: string; execution: string };
 
 /** Looks until the import waits for a decision. */
 const lookFor = async (target: Target, { name, execution, ...patience }: WaitForEnd): Promise<EndState> => {
@@ -148,7 +148,7 @@ const lookFor = async (target: Target, { name, execution, ...patience }: WaitFor
     const isReady = record?.state === 'waiting-for-approval' && record.callbackId !== undefined;
     return isReady ? { is: 'waits', id: own.id } : undefined;
   };
-  const found = await lookUntilEnd(target, { of: 'snapshot-import', name: execution }, { ...patience, look });
+  const found = await pollUntilEnd(target, { of: 'snapshot-import', name: execution }, { ...patience, look });
   return found ?? { is: 'not reached', behind };
 };
 

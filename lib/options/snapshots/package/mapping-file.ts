@@ -1,4 +1,4 @@
-import { type MappedMessage, type Mapping, readMapping } from '../../../delivery/mapping/mapping.ts';
+import { type Mapping, type MessageRule, readMapping } from '../../../delivery/mapping/mapping.ts';
 import { fileNameOf } from '../feed.ts';
 import type { SnapshotServices } from '../snapshot-services.ts';
 import { UnusableSnapshot } from '../unusable.ts';
@@ -6,7 +6,7 @@ import { settingsKey } from './settings-file.ts';
 
 /** Each message has a key, by which a later snapshot finds its row again. */
 export type SnapshotMapping = Omit<Mapping, 'messages'> & {
-  messages: readonly (MappedMessage & Required<Pick<MappedMessage, 'key'>>)[];
+  messages: readonly (MessageRule & Required<Pick<MessageRule, 'key'>>)[];
 };
 
 /** The keys of a table's mapping: that of its feed, of its name in any folder, and of all tables. The first counts. Producers may write tables, but not to this folder. */

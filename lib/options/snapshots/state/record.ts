@@ -66,7 +66,7 @@ export const droppedMsOf = (id: string): number =>
   Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
 
 /** The mark of its content, by such an id. */
-export const contentOf = (id: string): string => id.slice(17);
+export const contentMarkIn = (id: string): string => id.slice(17);
 
 const counted = z.number().int().nonnegative();
 

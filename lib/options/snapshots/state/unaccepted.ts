@@ -5,7 +5,7 @@ import type { AcceptedRefusals } from '../package/rows.ts';
 import {
   acceptedKey,
   acceptedSnapshot,
-  contentOf,
+  contentMarkIn,
   droppedMsOf,
   recordKey,
   recordsPrefix,
@@ -138,7 +138,7 @@ export const isAccepted = ({ is }: Pick<UnacceptedFile, 'is'>): boolean =>
 
 /** The same file may be put again. */
 const isOfContent = (entry: UnacceptedFile, id: string): boolean =>
-  entry.id !== undefined && contentOf(entry.id) === contentOf(id);
+  entry.id !== undefined && contentMarkIn(entry.id) === contentMarkIn(id);
 
 type Order = Pick<UnacceptedFile, 'putAt' | 'sequencer'>;
 

@@ -58,11 +58,11 @@ const claim = z.strictObject({
 
 export type RefreshLease = z.infer<typeof claim>;
 
-export const claimIn = ({ text }: SecretVersion): RefreshLease | undefined =>
+export const leaseIn = ({ text }: SecretVersion): RefreshLease | undefined =>
   claim.safeParse(fieldsIn(text)).data;
 
 /** The version id of a claim: two runs would create the same id, and only one of them can. */
-export const claimVersion = ({ state, attempt }: { state: string; attempt: number }): string =>
+export const leaseVersion = ({ state, attempt }: { state: string; attempt: number }): string =>
   digest(`${state} ${attempt}`);
 
 const minuteMs = 60_000;

@@ -5,8 +5,8 @@ import type { Observe } from '../../../runtime/telemetry/observe.ts';
 import type { Tokens } from '../token-request.ts';
 import type { SecretVersions } from '../versions.ts';
 import {
-  claimIn,
-  claimVersion,
+  leaseIn,
+  leaseVersion,
   nextAttemptMs,
   type OAuthSecret,
   oauthSecretIn,
@@ -49,11 +49,11 @@ export class TokenStore {
       const at = new Date(this.#nowMs()).toISOString();
       const until = new Date(deadlineMs).toISOString();
       const mine: RefreshLease = { type: 'claim', state, attempt, run: randomUUID(), at, until };
-      const version = claimVersion(mine);
+      const version = leaseVersion(mine);
       if (await this.#versions.stage(name, { version, text: JSON.stringify(mine) }))
         return (await this.#isStill(name, state)) ? attempt : undefined;
       const other = await this.#versions.withId(name, version);
-      before = other && claimIn(other);
+      before = other && leaseIn(other);
     }
     return undefined;
   }

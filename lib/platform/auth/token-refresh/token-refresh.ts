@@ -5,7 +5,7 @@ import { TokenError } from '../client-authentication.ts';
 import { expiryMs } from '../oauth.ts';
 import { requestTokens } from '../token-request.ts';
 import type { SecretVersions } from '../versions.ts';
-import { claimIn, dueAtMs, type OAuthSecret, oauthSecretIn, stateOf } from './state.ts';
+import { dueAtMs, leaseIn, type OAuthSecret, oauthSecretIn, stateOf } from './state.ts';
 import { TokenStore } from './store.ts';
 
 /*
@@ -95,7 +95,7 @@ export class TokenRefresh {
     const isTooLate = this.#nowMs() + this.#tokenTimeoutMs + storingMs > run.deadlineMs;
     if (isTooLate || this.#nowMs() < (this.#quietUntilMs.get(credential.tokenUrl) ?? 0))
       return end('waiting');
-    const last = pending && claimIn(pending);
+    const last = pending && leaseIn(pending);
     const attempt = await this.#tokenStore.claim(name, { secret, deadlineMs: run.deadlineMs, last });
     return end(attempt === undefined ? 'waiting' : await this.#renew(name, secret, { ...run, attempt }));
   }

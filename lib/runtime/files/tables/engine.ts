@@ -9,22 +9,22 @@ import type {
 import { inFolder } from '../folder.ts';
 
 /** A cell of a result: statements give text and numbers, and cast all else. */
-export type SetValue = string | number | null;
+export type SqlValue = string | number | null;
 
 export type SqlEngine = {
   /** Runs one or more statements. Bound values are named `$1`, `$2`, …, and only a single statement can have them. */
-  run(statement: string, values?: readonly SetValue[]): Promise<void>;
+  run(statement: string, values?: readonly SqlValue[]): Promise<void>;
   /** The rows of a statement that has few. */
-  all<Row extends readonly SetValue[]>(statement: string, values?: readonly SetValue[]): Promise<Row[]>;
+  all<Row extends readonly SqlValue[]>(statement: string, values?: readonly SqlValue[]): Promise<Row[]>;
   /** The first row of a statement that has few. */
-  row<Row extends readonly SetValue[]>(
+  row<Row extends readonly SqlValue[]>(
     statement: string,
-    values?: readonly SetValue[],
+    values?: readonly SqlValue[],
   ): Promise<Row | undefined>;
   /** The rows of a statement that has many, in batches. */
-  rows<Row extends readonly SetValue[]>(
+  rows<Row extends readonly SqlValue[]>(
     statement: string,
-    values?: readonly SetValue[],
+    values?: readonly SqlValue[],
   ): AsyncGenerator<Row[], void, undefined>;
   /** Adds rows to a table, whose columns are of text or take the text of a number. */
   add(table: string, rows: readonly (readonly (string | null)[])[]): Promise<void>;
@@ -46,7 +46,7 @@ export type SqlEngineOptions = {
 };
 
 /** Its message is for people. */
-export class SetEngineTooSlow extends Error {
+export class SqlEngineTooSlowError extends Error {
   override name = 'SetEngineTooSlow';
   constructor(totalMs: number, options?: ErrorOptions) {
     super(`The comparison takes longer than ${Math.round(totalMs / 1_000)} seconds`, options);
@@ -123,29 +123,29 @@ class DuckDbEngine implements SqlEngine {
     this.#onRun = options.onRun;
   }
 
-  async run(statement: string, values?: readonly SetValue[]): Promise<void> {
+  async run(statement: string, values?: readonly SqlValue[]): Promise<void> {
     await this.#ask(statement, values);
     this.#onRun?.();
   }
 
-  async all<Row extends readonly SetValue[]>(
+  async all<Row extends readonly SqlValue[]>(
     statement: string,
-    values?: readonly SetValue[],
+    values?: readonly SqlValue[],
   ): Promise<Row[]> {
     const result = await this.#ask(statement, values);
     return (await result.fetchAllChunks()).flatMap((chunk) => rowsIn<Row>(chunk));
   }
 
-  async row<Row extends readonly SetValue[]>(
+  async row<Row extends readonly SqlValue[]>(
     statement: string,
-    values?: readonly SetValue[],
+    values?: readonly SqlValue[],
   ): Promise<Row | undefined> {
     return (await this.all<Row>(statement, values))[0];
   }
 
-  async *rows<Row extends readonly SetValue[]>(
+  async *rows<Row extends readonly SqlValue[]>(
     statement: string,
-    values: readonly SetValue[] = [],
+    values: readonly SqlValue[] = [],
   ): AsyncGenerator<Row[], void, undefined> {
     const reader = this.#readers.pop() ?? (await this.#instance.connect());
     const limits = this.#limits;
@@ -190,7 +190,7 @@ class DuckDbEngine implements SqlEngine {
     this.close();
   }
 
-  #ask(statement: string, values?: readonly SetValue[]): Promise<DuckDBMaterializedResult> {
+  #ask(statement: string, values?: readonly SqlValue[]): Promise<DuckDBMaterializedResult> {
     const connection = this.#connection;
     return this.#limits.apply(connection, () => connection.run(statement, values && [...values]));
   }
@@ -212,7 +212,7 @@ class TimeLimits {
 
   async apply<Result>(connection: DuckDBConnection, work: () => Promise<Result>): Promise<Result> {
     const leftMs = this.#endsMs - performance.now();
-    if (this.#isOver || leftMs <= 0) throw new SetEngineTooSlow(this.#totalMs);
+    if (this.#isOver || leftMs <= 0) throw new SqlEngineTooSlowError(this.#totalMs);
     const interrupt = (): void => {
       if (leftMs <= this.#timeoutMs) this.#isOver = true;
       connection.interrupt();
@@ -221,14 +221,14 @@ class TimeLimits {
     try {
       return await work();
     } catch (error) {
-      throw this.#isOver ? new SetEngineTooSlow(this.#totalMs, { cause: error }) : withoutValue(error);
+      throw this.#isOver ? new SqlEngineTooSlowError(this.#totalMs, { cause: error }) : withoutValue(error);
     } finally {
       clearTimeout(timer);
     }
   }
 }
 
-const rowsIn = <Row extends readonly SetValue[]>(chunk: DuckDBDataChunk): Row[] =>
+const rowsIn = <Row extends readonly SqlValue[]>(chunk: DuckDBDataChunk): Row[] =>
   chunk.convertRows(plainValue) as unknown as Row[];
 
 /** Works with an engine of one thread in a folder of its own: Lambda gives a function of little memory no more than one processor. */
@@ -250,14 +250,14 @@ const withoutValue = (error: unknown): unknown => {
 };
 
 const brokenOff = (cause: unknown): never => {
-  if (cause instanceof SetEngineTooSlow) throw cause;
+  if (cause instanceof SqlEngineTooSlowError) throw cause;
   throw new Error(
     'The SQL engine stopped a statement before it read all rows: it had too little memory, disk or time, or a value is not valid',
     { cause },
   );
 };
 
-const plainValue = (value: unknown): SetValue => {
+const plainValue = (value: unknown): SqlValue => {
   if (value === null || value === undefined) return null;
   if (typeof value === 'bigint') return Number(value);
   if (typeof value === 'boolean') return value ? 1 : 0;

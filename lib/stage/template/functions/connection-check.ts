@@ -1,7 +1,7 @@
 import { reachKey } from '../../../runtime/telemetry/platform-reach.ts';
 import { connectionSettings } from '../../connection/connection-settings.ts';
 import { counted, under } from '../alarms.ts';
-import { leadingKeys, ledger } from '../stage-arns.ts';
+import { leadingKeys, ledgerArn } from '../stage-arns.ts';
 import type { FunctionParts } from './function-parts.ts';
 
 export const connectionCheck: FunctionParts = {
@@ -10,13 +10,13 @@ export const connectionCheck: FunctionParts = {
   rights: () => [
     {
       Action: ['dynamodb:GetItem'],
-      Resource: ledger,
+      Resource: ledgerArn,
       Condition: leadingKeys('incident/service-credential'),
     },
     // What it saw last, for people whose machines reach the platform by another way.
     {
       Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
-      Resource: ledger,
+      Resource: ledgerArn,
       Condition: leadingKeys(reachKey),
     },
   ],

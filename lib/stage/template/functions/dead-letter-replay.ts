@@ -1,7 +1,14 @@
 import { connectionSettings } from '../../connection/connection-settings.ts';
 import { onCallSettings } from '../../on-call-settings.ts';
 import { highestOver } from '../alarms.ts';
-import { deadLetters, deskByList, leadingKeys, ledger, letterIndexArn, objects } from '../stage-arns.ts';
+import {
+  deadLettersArn,
+  leadingKeys,
+  ledgerArn,
+  letterIndexArn,
+  letterIndexByListArn,
+  objects,
+} from '../stage-arns.ts';
 import type { FunctionParts } from './function-parts.ts';
 
 const daySeconds = 86_400;
@@ -15,7 +22,7 @@ export const deadLetterReplay: FunctionParts = {
   rights: ({ queueNamed, queues }) => [
     {
       Action: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:ChangeMessageVisibility'],
-      Resource: deadLetters,
+      Resource: deadLettersArn,
     },
     { Action: ['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], Resource: queueNamed('*') },
     // A letter goes back to the queue of its function.
@@ -33,17 +40,17 @@ export const deadLetterReplay: FunctionParts = {
       ],
       Resource: letterIndexArn,
     },
-    { Action: ['dynamodb:Query'], Resource: deskByList },
+    { Action: ['dynamodb:Query'], Resource: letterIndexByListArn },
     // Which functions are paused, and since when, and when the last message came.
-    { Action: ['dynamodb:GetItem'], Resource: ledger, Condition: leadingKeys('paused/*', 'arrived/*') },
+    { Action: ['dynamodb:GetItem'], Resource: ledgerArn, Condition: leadingKeys('paused/*', 'arrived/*') },
     {
       Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
-      Resource: ledger,
+      Resource: ledgerArn,
       Condition: leadingKeys('on-call'),
     },
     {
       Action: ['dynamodb:GetItem'],
-      Resource: ledger,
+      Resource: ledgerArn,
       Condition: leadingKeys('incident/service-credential'),
     },
   ],

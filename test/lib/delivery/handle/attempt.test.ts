@@ -9,7 +9,7 @@ import type { Integration, IntegrationContext } from '../../../../lib/delivery/h
 import type { Services } from '../../../../lib/delivery/handle/services.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import { writtenRefusal } from '../../../../lib/delivery/handle/verify-attempt.ts';
-import type { Digest } from '../../../../lib/delivery/ledger/digest.ts';
+import type { Digester } from '../../../../lib/delivery/ledger/digest.ts';
 import { emptyItem } from '../../../../lib/delivery/ledger/item.ts';
 import { TableLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import type { LedgerTable } from '../../../../lib/delivery/ledger/table.ts';
@@ -133,7 +133,7 @@ type Surroundings = {
   seconds: number;
   attemptTimeoutMs: number;
   backoff: BackoffLimits;
-  digest: Digest;
+  digest: Digester;
   open: Services['files']['open'];
   turn: TurnAsked;
 };

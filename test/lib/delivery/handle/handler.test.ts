@@ -501,7 +501,7 @@ describe('the line of a message', () => {
     const heard: unknown[] = [];
     const { services, logged } = worldWith({
       nowMs: () => nowMs,
-      paceUse: {
+      callUsage: {
         record: (calls) => void heard.push(...calls),
         write: async () => void heard.push('written'),
       },

@@ -1,7 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { RecordResult } from '../../../../lib/delivery/handle/attempt.ts';
+import type { RecordOutcome } from '../../../../lib/delivery/handle/attempt.ts';
 import { indexNoteOf } from '../../../../lib/delivery/handle/index-note.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import { safe } from '../../../../lib/message/safe-text.ts';
@@ -25,7 +25,7 @@ const integration: Integration<{ userId: number }> = {
   run: async () => {},
 };
 
-type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
+type FinalResult = Exclude<RecordOutcome, { outcome: 'isolate' }>;
 const about = { eventId: 'e-1', calls: [], turnMs: 0 };
 
 const noteOf = (

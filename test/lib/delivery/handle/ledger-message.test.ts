@@ -8,7 +8,7 @@ import {
   placeInLedger,
   resourceIn,
 } from '../../../../lib/delivery/handle/ledger-message.ts';
-import type { Digest } from '../../../../lib/delivery/ledger/digest.ts';
+import type { Digester } from '../../../../lib/delivery/ledger/digest.ts';
 
 const nowMs = Date.UTC(2026, 2, 1, 12);
 type Data = { userId: number };
@@ -29,7 +29,7 @@ const message = {
   data: { userId: 301 },
 };
 const version = '2026-03-01T10:00:00.500000000\u000100212\u0001e-1\u0001/sis\u0001try-out';
-const digest: Digest = async (parts) => (parts[2] === 'unknown' ? undefined : parts.join(' '));
+const digest: Digester = async (parts) => (parts[2] === 'unknown' ? undefined : parts.join(' '));
 
 describe('what the ledger is asked about a message', () => {
   const record = { messageId: 'm', messageAttributes: {} } as unknown as SQSRecord;

@@ -1,13 +1,13 @@
 import type { SQSRecord } from 'aws-lambda';
 import { expect, test } from 'vitest';
-import type { RecordResult } from '../../../../lib/delivery/handle/attempt.ts';
+import type { RecordOutcome } from '../../../../lib/delivery/handle/attempt.ts';
 import { report } from '../../../../lib/delivery/handle/report.ts';
 import type { Failure } from '../../../../lib/message/failure.ts';
 import { ownText, safe } from '../../../../lib/message/safe-text.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
 import { servicesForTests } from './services-for-tests.ts';
 
-type FinalResult = Exclude<RecordResult, { outcome: 'isolate' }>;
+type FinalResult = Exclude<RecordOutcome, { outcome: 'isolate' }>;
 
 const nowMs = Date.UTC(2026, 2, 1, 12);
 const record = { messageId: 'm', body: '{"id":"event-1"}' } as SQSRecord;
@@ -29,13 +29,13 @@ const toldOf = (
   const pace: unknown[] = [];
   const services = servicesForTests({
     incidents: { record: (ending) => void heard.push(ending), write: async () => {} },
-    paceUse: { record: (calls) => void pace.push(calls), write: async () => {} },
+    callUsage: { record: (calls) => void pace.push(calls), write: async () => {} },
     observe: { message: (report) => void reports.push(report) },
     nowMs: () => nowMs,
   });
   const received = { record, delivery: { ...delivery, attempts, replays } };
   report(result, received, { services, asService, isUnread });
-  const { incidents, paceUse, ...without } = services;
+  const { incidents, callUsage, ...without } = services;
   report(result, received, { services: without, asService, isUnread });
   expect(reports[1]).toEqual(reports[0]);
   expect(pace).toEqual([result.calls]);

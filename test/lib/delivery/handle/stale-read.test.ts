@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { PlatformState } from '../../../../lib/delivery/handle/integration.ts';
 import { mustBeCurrent, StaleReadError } from '../../../../lib/delivery/handle/stale-read.ts';
-import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
-import type { Done, Field } from '../../../../lib/delivery/ledger/item.ts';
+import { digesterWith } from '../../../../lib/delivery/ledger/digest.ts';
+import type { DoneChange, FieldState } from '../../../../lib/delivery/ledger/item.ts';
 import type { LedgerMessage } from '../../../../lib/delivery/ledger/judge.ts';
 import type { LockedResource } from '../../../../lib/delivery/ledger/ledger.ts';
 
@@ -11,12 +11,12 @@ const hour = 3_600 * second;
 const nowMs = Date.UTC(2026, 2, 1, 12);
 const begunMs = nowMs - 60 * second;
 const resource = 'grade/1/2/3';
-const [digest, anotherKey] = [digestBy('k'.repeat(32)), digestBy('a'.repeat(32))];
+const [digest, anotherKey] = [digesterWith('k'.repeat(32)), digesterWith('a'.repeat(32))];
 
-const done = (field: string, value: string, more: Partial<Done> = {}): Field => ({
+const done = (field: string, value: string, more: Partial<DoneChange> = {}): FieldState => ({
   done: { version: '1', messageId: 'm', begunMs, digest: digest([resource, field, value]), ...more },
 });
-type More = Partial<Done> & {
+type More = Partial<DoneChange> & {
   isOpen?: boolean;
   clockOffsetMs?: number;
   decidedMs?: number;

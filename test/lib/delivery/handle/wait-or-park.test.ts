@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { WaitReason } from '../../../../lib/delivery/handle/reasons.ts';
 import type { Delivery } from '../../../../lib/delivery/handle/sqs-delivery.ts';
 import {
+  type AttemptFinding,
   afterUnwrittenLetter,
-  type Decision,
   waitOrPark,
 } from '../../../../lib/delivery/handle/wait-or-park.ts';
 import { MessageFailure } from '../../../../lib/message/failure.ts';
@@ -36,7 +36,7 @@ const failureWith = (kind: FailureKind, retryAfterSeconds?: number) => ({
   ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
 });
 
-type Failed = Omit<Extract<Decision, { kind: 'fail' }>, 'kind'>;
+type Failed = Omit<Extract<AttemptFinding, { kind: 'fail' }>, 'kind'>;
 const afterFailure = (failed: Failed, ...given: [Delivery, typeof limits]) =>
   waitOrPark({ kind: 'fail', ...failed }, ...given);
 type Turn = { why: WaitReason; seconds: number };
@@ -208,13 +208,13 @@ test('a message whose letter cannot be written waits by backoff, and tells of bo
 
 describe('where so many messages wait that their queue may soon hand out nothing', () => {
   const crowded = { ...limits, isCrowded: () => true };
-  const failed = (kind: FailureKind, more: object = {}): Decision => ({
+  const failed = (kind: FailureKind, more: object = {}): AttemptFinding => ({
     kind: 'fail' as const,
     failure: failureWith(kind, 61),
     ...more,
   });
-  const turn = (why: WaitReason): Decision => ({ kind: 'wait', why, seconds: 3_420 });
-  test.each<[string, Decision, number, string]>([
+  const turn = (why: WaitReason): AttemptFinding => ({ kind: 'wait', why, seconds: 3_420 });
+  test.each<[string, AttemptFinding, number, string]>([
     ['a failure that would wait longer than a minute', failed('throttled'), 1, 'parked throttled'],
     ['an unknown id', { kind: 'fail', failure: failureWith('unknown-id') }, 4, 'parked unknown-id'],
     ['one whose platform does not answer', failed('unavailable'), 1, 'parked unavailable'],

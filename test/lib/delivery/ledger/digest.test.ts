@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDigest, digestBy, haveOneKey } from '../../../../lib/delivery/ledger/digest.ts';
+import { createDigester, digesterWith, haveSameKey } from '../../../../lib/delivery/ledger/digest.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { startSecretsManager } from '../../../local/aws/secrets-manager.ts';
 
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 const container = (secret = 'key') =>
-  createDigest({
+  createDigester({
     client,
     secret,
     warn: (text, facts) => warnings.push({ text, facts }),
@@ -108,9 +108,9 @@ describe('the key', () => {
 });
 
 test('tells by which key it was made, and so with which others it can be compared', () => {
-  const [one, other] = [digestBy('k'.repeat(32)), digestBy('a'.repeat(32))];
-  expect(haveOneKey(one(grade), one(['another thing']))).toBe(true);
-  expect(haveOneKey(one(grade), other(grade))).toBe(false);
+  const [one, other] = [digesterWith('k'.repeat(32)), digesterWith('a'.repeat(32))];
+  expect(haveSameKey(one(grade), one(['another thing']))).toBe(true);
+  expect(haveSameKey(one(grade), other(grade))).toBe(false);
 });
 
 describe('digests of grades, of which there are few', () => {
@@ -118,7 +118,7 @@ describe('digests of grades, of which there are few', () => {
     JSON.stringify({ GradeObjectType: 1, PointsNumerator: value }),
   );
   const gradesOf = (userId: number, key = 'k'): string[] =>
-    points.map((value) => digestBy(key.repeat(32))([`grade/2001/5001/${userId}`, 'grade', value]));
+    points.map((value) => digesterWith(key.repeat(32))([`grade/2001/5001/${userId}`, 'grade', value]));
   const tagOf = (digest: string): string => digest.slice(0, 4);
   const bytesOf = (digest: string): Buffer => Buffer.from(digest.slice(4), 'base64url');
   const all = [301, 302].map((userId) => gradesOf(userId));

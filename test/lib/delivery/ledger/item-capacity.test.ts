@@ -7,7 +7,7 @@ import * as gradePush from '../../../../functions/grade-push.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import { ledgerMessageOf } from '../../../../lib/delivery/handle/ledger-message.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
-import { emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
+import { emptyItem, type FieldState, type ResourceState } from '../../../../lib/delivery/ledger/item.ts';
 import type { LedgerMessage } from '../../../../lib/delivery/ledger/judge.ts';
 import { type AttemptEnding, TableLedger, type Verdict } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerReader } from '../../../../lib/delivery/ledger/read.ts';
@@ -98,7 +98,7 @@ const rawItem = async (): Promise<Attributes> => {
 };
 type Creation = { open?: boolean; begunMs?: number; refusal?: string };
 
-const creation = (at: number, { open, begunMs, refusal }: Creation = {}): [string, Field] => {
+const creation = (at: number, { open, begunMs, refusal }: Creation = {}): [string, FieldState] => {
   const ms = begunMs ?? start - (1_300 - at) * (hour / 3);
   const change = { version: `%2Fsis/${randomUUID()}`, messageId: randomUUID(), begunMs: ms };
   const opened = {
@@ -116,7 +116,7 @@ const creation = (at: number, { open, begunMs, refusal }: Creation = {}): [strin
 };
 
 /** Puts these fields, whatever stands there. */
-const putFields = async (fields: Item['fields']): Promise<void> => {
+const putFields = async (fields: ResourceState['fields']): Promise<void> => {
   const [holder, lockId] = ['abcd', '000001'];
   const lock = { id: lockId, holder, replays: 0, version: '', fields: [] };
   await table().take(resource, { lock, untilMs: 0 });

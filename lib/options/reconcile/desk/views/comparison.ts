@@ -17,8 +17,8 @@ import type { FindingGroup } from '../groups.ts';
 import { type Comparison, countsOf } from '../read.ts';
 import type { ResendPlan } from '../resend.ts';
 import {
-  claims,
   comparisonNotes,
+  coverageNotes,
   fieldsText,
   groupFacts,
   groupTitle,
@@ -33,7 +33,7 @@ import {
 
 export const comparisonView = (comparison: Comparison): View => {
   const { report, groups } = comparison;
-  const known = [...claims(report), ...comparisonNotes(comparison)];
+  const known = [...coverageNotes(report), ...comparisonNotes(comparison)];
   return [
     { heading: runTitle(report), tone: runTone(report) },
     text(`${runFacts(report)}.`),

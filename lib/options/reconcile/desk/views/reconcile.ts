@@ -212,7 +212,7 @@ const stateNotes = (report: Report): Note[] => {
 };
 
 /** A sentence each on recent writes, the sample, the writes whose turn it was, and snapshots. */
-export const claims = (report: Report): Note[] => [
+export const coverageNotes = (report: Report): Note[] => [
   ...stateNotes(report),
   ...recentClaim(report),
   ...sampleClaim(report),

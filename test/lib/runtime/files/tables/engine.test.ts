@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   openSqlEngine,
   quotedName,
-  SetEngineTooSlow,
   type SqlEngine,
+  SqlEngineTooSlowError,
 } from '../../../../../lib/runtime/files/tables/engine.ts';
 import { readTable, rowsOf } from '../../../../../lib/runtime/files/tables/table.ts';
 import { errorFactsOf } from '../../../../../lib/runtime/privacy/log-text.ts';
@@ -131,7 +131,7 @@ test('statements that together take too long are ended, and no other is begun', 
     for (;;) await slow.run('SELECT sum(range) FROM range(1000000)');
   };
   await expect(work()).rejects.toThrow('The comparison takes longer than 0 seconds');
-  await expect(slow.row('SELECT 1')).rejects.toThrow(SetEngineTooSlow);
+  await expect(slow.row('SELECT 1')).rejects.toThrow(SqlEngineTooSlowError);
 });
 
 test('rows that end before their statement has given all of them are an error', async () => {

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Note, View } from '../../../../../lib/desk/views/view.ts';
 import { groupsOf } from '../../../../../lib/options/reconcile/desk/groups.ts';
 import {
-  claims,
   comparisonNotes,
+  coverageNotes,
   groupTitle,
   lastComparisonNote,
   percentText,
@@ -15,7 +15,7 @@ import { findingOf, reportOf, tallyOf } from '../runs.ts';
 const notesOf = (view: View): Note[] => view.filter(Boolean) as Note[];
 
 const said = (changes: Parameters<typeof reportOf>[0]) =>
-  claims(reportOf(changes)).map(({ tone, text }) => `${tone}: ${text}`);
+  coverageNotes(reportOf(changes)).map(({ tone, text }) => `${tone}: ${text}`);
 
 test.each([
   [0.000099999, '0.01 %'],
