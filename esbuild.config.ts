@@ -62,7 +62,7 @@ const replacements: Record<string, string | ((folder: string) => string)> = {
   './desk/desk.ts': `
     export const desk = {};`,
   // Nor what is deployed.
-  './stage.ts': `
+  './deployed-parts.ts': `
     export const stage = undefined;`,
   './accepted-exports.ts': `
     export const readAcceptedExports = undefined;`,

@@ -29,7 +29,7 @@ const groups: Record<string, { change: string[]; tests: string[]; slow?: string[
   },
   message: { change: ['lib/message/message.ts'], tests: ['test/lib/message/message.test.ts'] },
   'dead-letter': {
-    change: ['lib/delivery/letters/dead-letter.ts', 'lib/delivery/letters/parts.ts'],
+    change: ['lib/delivery/letters/dead-letter.ts', 'lib/delivery/letters/letter-attributes.ts'],
     tests: ['test/lib/delivery/letters/dead-letter.test.ts'],
   },
   'fate, ledger': { change: ['lib/delivery/ledger/judge.ts'], ...seenByLedger },

@@ -9,7 +9,7 @@ import { ownText, type SafeText, safe, safeList, safeMatch } from '../../message
 import { maxMessageBytes, type OutgoingMessage, sqsProblem } from '../../message/sqs-limits.ts';
 import { openStored, type StoredFile } from '../../runtime/files/files.ts';
 import { fileName } from '../../runtime/privacy/file-name.ts';
-import { carriedOf } from '../letters/parts.ts';
+import { carriedOf } from '../letters/letter-attributes.ts';
 import { eventTexts } from './event-texts.ts';
 import { attributesOf } from './sqs-delivery.ts';
 

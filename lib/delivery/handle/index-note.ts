@@ -1,6 +1,6 @@
 import { withoutFileNames } from '../../runtime/privacy/file-name.ts';
-import type { ReceiptOutcome } from '../letters/notes.ts';
-import { indexedIn } from '../letters/parts.ts';
+import { indexedIn } from '../letters/letter-attributes.ts';
+import type { ReceiptOutcome } from '../letters/letter-index-writer.ts';
 import type { ReceivedRecord, RecordOutcome } from './attempt.ts';
 import type { Integration } from './integration.ts';
 import { resourceIn } from './ledger-message.ts';

@@ -12,14 +12,14 @@ import { type MessageSettings, messageSettings } from '../../runtime/aws/setting
 import { sqsClient } from '../../runtime/aws/sqs.ts';
 import { createFiles, type Files } from '../../runtime/files/files.ts';
 import { type Arrivals, createArrivals } from '../../runtime/telemetry/arrivals.ts';
+import type { CallUsageRecorder } from '../../runtime/telemetry/call-usage.ts';
 import { createIncidents, type Incidents } from '../../runtime/telemetry/incidents.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
-import type { CallUsageRecorder } from '../../runtime/telemetry/pace-use.ts';
 import { createDigester, type Digester } from '../ledger/digest.ts';
 import { type Ledger, TableLedger } from '../ledger/ledger.ts';
 import { createLedgerTable } from '../ledger/table.ts';
 import { createLetterStore } from '../letters/letter-file.ts';
-import { createLetterIndexWriter, type LetterIndexWriter } from '../letters/notes.ts';
+import { createLetterIndexWriter, type LetterIndexWriter } from '../letters/letter-index-writer.ts';
 import { createFanOut, type FanOut } from './fan-out.ts';
 import { createInFlight } from './in-flight.ts';
 import { createQueues, type Queues } from './queues.ts';

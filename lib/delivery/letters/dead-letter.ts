@@ -5,7 +5,7 @@ import { failureKindNames } from '../../message/failure-kinds.ts';
 import { jsonIn } from '../../message/json.ts';
 import { eventIdIn } from '../../message/message.ts';
 import { bytesOf, maxBytes, withoutRefused } from '../../message/sqs-limits.ts';
-import { type Attributes, carriedOf, keptOf, mergedWithinLimit } from './parts.ts';
+import { type Attributes, carriedOf, keptOf, mergedWithinLimit } from './letter-attributes.ts';
 
 /** Its texts are read back: that they are safe for logs is not known of them any more. */
 export type LetterFailure = Omit<Failure, 'message' | 'operation'> & {

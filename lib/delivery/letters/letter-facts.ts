@@ -1,8 +1,8 @@
 import type { LetterKind } from '../../message/failure-kinds.ts';
 import { eventIdIn } from '../../message/message.ts';
 import type { DeadLetter } from './dead-letter.ts';
+import { indexedIn } from './letter-attributes.ts';
 import { unnamed, wordsOf } from './letter-words.ts';
-import { indexedIn } from './parts.ts';
 import { subjectIn } from './subject.ts';
 import type { RecordUpdate } from './write-record.ts';
 

@@ -6,7 +6,7 @@ import { readJson } from '../../message/json.ts';
 import type { OutgoingMessage } from '../../message/sqs-limits.ts';
 import { printableJson } from '../../runtime/privacy/printable.ts';
 import { type DeadLetter, sqsMessageOf } from './dead-letter.ts';
-import { carriedOf } from './parts.ts';
+import { carriedOf } from './letter-attributes.ts';
 
 const attributeSchema = z.union([
   z.strictObject({ type: z.string(), text: z.string() }),

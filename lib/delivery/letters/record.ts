@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Attributes, AttributeValue, DynamoDb } from '../../runtime/aws/dynamodb.ts';
-import { type IndexedAttributes, indexedNames } from './parts.ts';
+import { type IndexedAttributes, indexedNames } from './letter-attributes.ts';
 
 /**
  * The letter index: what operators see of messages that are not simply done. It has one record for each message, by SQS' id, which

@@ -1,6 +1,6 @@
 import { attribute, undefinedIfConditionFails } from '../../runtime/aws/dynamodb.ts';
 import { writeItems } from '../../runtime/aws/dynamodb-batches.ts';
-import { indexedNames, maxIndexed } from './parts.ts';
+import { indexedNames, maxIndexed } from './letter-attributes.ts';
 import { recordsOf } from './read-records.ts';
 import {
   keptSeconds,

@@ -6,7 +6,7 @@ import {
   countedSinceMs,
   priorities,
   readPaceUse,
-} from '../../runtime/telemetry/pace-use.ts';
+} from '../../runtime/telemetry/call-usage.ts';
 import type { PlatformReach } from '../../runtime/telemetry/platform-reach.ts';
 import { type AuditedCommand, openCommands } from '../../stage/audit-log.ts';
 import { awsTimeMs } from '../../stage/aws-time.ts';

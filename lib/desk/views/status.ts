@@ -9,7 +9,7 @@ import {
 } from '../../message/failure-kinds.ts';
 import { needsNobody, networkRemedyIn } from '../../message/network-errors.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
-import type { CallCount } from '../../runtime/telemetry/pace-use.ts';
+import type { CallCount } from '../../runtime/telemetry/call-usage.ts';
 import type { PlatformReach } from '../../runtime/telemetry/platform-reach.ts';
 import { type ConnectionReport, minuteOf, skewOf } from '../../stage/connection/check.ts';
 import { isRecent } from '../../stage/connection/functions-reach.ts';

@@ -4,5 +4,5 @@ import type { Option } from '../../option.ts';
 export const changes = {
   name: 'changes',
   functions: ['change-poll'],
-  deployedParts: () => import('./stage.ts'),
+  deployedParts: () => import('./deployed-parts.ts'),
 } as const satisfies Option;

@@ -4,5 +4,5 @@ import type { Option } from '../../option.ts';
 export const courseExport = {
   name: 'course-export',
   functions: ['course-export'],
-  deployedParts: () => import('./stage.ts'),
+  deployedParts: () => import('./deployed-parts.ts'),
 } as const satisfies Option;

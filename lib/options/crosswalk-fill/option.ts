@@ -14,6 +14,6 @@ export const crosswalkFill = {
   forms: { '/crosswalk-accept': 'crosswalk accept', '/crosswalk-fill': 'crosswalk fill' },
   looks: ['/crosswalk'],
   onCall: () => import('./desk/on-call.ts'),
-  deployedParts: () => import('./stage.ts'),
+  deployedParts: () => import('./deployed-parts.ts'),
   desk: () => import('./desk/desk.ts'),
 } as const satisfies Option;

@@ -13,6 +13,6 @@ export const reconcile = {
   },
   tabs: ['Reconcile'],
   forms: { '/reconcile-decision': 'reconcile accept' },
-  deployedParts: () => import('./stage.ts'),
+  deployedParts: () => import('./deployed-parts.ts'),
   desk: () => import('./desk/desk.ts'),
 } as const satisfies Option;

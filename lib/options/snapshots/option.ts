@@ -18,6 +18,6 @@ export const snapshots = {
   acceptedExports: () => import('./accepted-exports.ts'),
   receivesFiles: true,
   onCall: () => import('./desk/on-call.ts'),
-  deployedParts: () => import('./stage.ts'),
+  deployedParts: () => import('./deployed-parts.ts'),
   desk: () => import('./desk/desk.ts'),
 } as const satisfies Option;

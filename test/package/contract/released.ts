@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { failureSchema } from '../../../lib/delivery/letters/dead-letter.ts';
-import { attributeNames } from '../../../lib/delivery/letters/parts.ts';
+import { attributeNames } from '../../../lib/delivery/letters/letter-attributes.ts';
 import { exitCodes } from '../../../lib/desk/cli/cli.ts';
 import { letterKinds } from '../../../lib/message/failure-kinds.ts';
 import { metricDefinitions } from '../../../lib/runtime/telemetry/metrics.ts';

@@ -1,8 +1,8 @@
 import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { pointerBody } from '../../../delivery/letters/dead-letter.ts';
 import { historyIn, withOrigin } from '../../../delivery/letters/history.ts';
+import { carriedOf, mergedWithinLimit, ownOf } from '../../../delivery/letters/letter-attributes.ts';
 import { lineOf, type WholeLetter, wholeIn } from '../../../delivery/letters/letter-file.ts';
-import { carriedOf, mergedWithinLimit, ownOf } from '../../../delivery/letters/parts.ts';
 import { jsonIn } from '../../../message/json.ts';
 import { type OutgoingMessage, sqsProblem } from '../../../message/sqs-limits.ts';
 import { integrationNames } from '../../../stage/function-names.ts';

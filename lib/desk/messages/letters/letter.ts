@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Message } from '@aws-sdk/client-sqs';
 import { type DeadLetter, letterOf, notStored } from '../../../delivery/letters/dead-letter.ts';
+import { carriedOf } from '../../../delivery/letters/letter-attributes.ts';
 import { wholeIn } from '../../../delivery/letters/letter-file.ts';
 import { kindOf, wordsOf } from '../../../delivery/letters/letter-words.ts';
-import { carriedOf } from '../../../delivery/letters/parts.ts';
 import type { LetterKind } from '../../../message/failure-kinds.ts';
 import { errorName } from '../../../runtime/aws/error.ts';
 

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resourceIn } from '../../../delivery/handle/ledger-message.ts';
+import {
+  type IndexedAttributes,
+  indexedIn,
+  indexedNames,
+} from '../../../delivery/letters/letter-attributes.ts';
 import { letterChange } from '../../../delivery/letters/letter-facts.ts';
-import { type IndexedAttributes, indexedIn, indexedNames } from '../../../delivery/letters/parts.ts';
 import { listed } from '../../../delivery/letters/read-records.ts';
 import type { IndexRecord, LetterIndexTable } from '../../../delivery/letters/record.ts';
 import { putRecords, type RecordUpdate, writeRecord } from '../../../delivery/letters/write-record.ts';

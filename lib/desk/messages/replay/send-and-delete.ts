@@ -1,6 +1,6 @@
 import { type DeadLetter, fitting } from '../../../delivery/letters/dead-letter.ts';
 import { historyIn, type OperatorAction, withOperatorAction } from '../../../delivery/letters/history.ts';
-import { mergedWithinLimit } from '../../../delivery/letters/parts.ts';
+import { mergedWithinLimit } from '../../../delivery/letters/letter-attributes.ts';
 import { needsDecision } from '../../../message/failure-kinds.ts';
 import { maxMessageBytes, type OutgoingMessage, withoutRefused } from '../../../message/sqs-limits.ts';
 import { sendAll } from '../../../runtime/aws/sqs.ts';

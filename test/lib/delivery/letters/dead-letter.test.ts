@@ -14,7 +14,7 @@ import {
   pointerTo,
   sqsMessageOf,
 } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { ownOf } from '../../../../lib/delivery/letters/parts.ts';
+import { ownOf } from '../../../../lib/delivery/letters/letter-attributes.ts';
 import { failureKindNames } from '../../../../lib/message/failure-kinds.ts';
 import { maxBytes, maxMessageBytes } from '../../../../lib/message/sqs-limits.ts';
 import { anyCharacter } from '../../../any-character.ts';

@@ -1,6 +1,6 @@
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { createQueues } from '../../../../lib/delivery/handle/queues.ts';
-import { createLetterIndexWriter } from '../../../../lib/delivery/letters/notes.ts';
+import { createLetterIndexWriter } from '../../../../lib/delivery/letters/letter-index-writer.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { failureOf } from '../../desk/cli/office.ts';

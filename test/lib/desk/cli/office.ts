@@ -14,7 +14,10 @@ import {
   type LetterFailure,
   sqsMessageOf,
 } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { createLetterIndexWriter, type ReceiptOutcome } from '../../../../lib/delivery/letters/notes.ts';
+import {
+  createLetterIndexWriter,
+  type ReceiptOutcome,
+} from '../../../../lib/delivery/letters/letter-index-writer.ts';
 import { createLetterReader } from '../../../../lib/desk/messages/letters/letter.ts';
 import { listLetter, reindexLetters } from '../../../../lib/desk/messages/letters/reindex.ts';
 import { createQuickDynamoDb } from '../../../../lib/runtime/aws/dynamodb-quick.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createLetterIndexWriter } from '../../../../lib/delivery/letters/notes.ts';
+import { createLetterIndexWriter } from '../../../../lib/delivery/letters/letter-index-writer.ts';
 import { groupIdOf } from '../../../../lib/options/reconcile/desk/groups.ts';
 import { lastComparison, listReports } from '../../../../lib/options/reconcile/desk/read.ts';
 import {

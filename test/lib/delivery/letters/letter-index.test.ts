@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { DeadLetter } from '../../../../lib/delivery/letters/dead-letter.ts';
-import { createLetterIndexWriter, type ReceiptOutcome } from '../../../../lib/delivery/letters/notes.ts';
+import {
+  createLetterIndexWriter,
+  type ReceiptOutcome,
+} from '../../../../lib/delivery/letters/letter-index-writer.ts';
 import { listed, recordsOf, scanned } from '../../../../lib/delivery/letters/read-records.ts';
 import type { LetterIndexTable } from '../../../../lib/delivery/letters/record.ts';
 import { endRecord } from '../../../../lib/delivery/letters/write-record.ts';

@@ -5,7 +5,7 @@ import type { PlatformIds } from '../../message/sis-ids.ts';
 import { errorName } from '../../runtime/aws/error.ts';
 import { writeInReserve } from '../../runtime/aws/table-items.ts';
 import type { DeadLetter } from './dead-letter.ts';
-import { type IndexedAttributes, indexedNames } from './parts.ts';
+import { type IndexedAttributes, indexedNames } from './letter-attributes.ts';
 import { recordsOf } from './read-records.ts';
 import type { IndexRecord, LetterIndexTable } from './record.ts';
 import type { Subject } from './subject.ts';

@@ -9,7 +9,7 @@ import {
   countedSinceMs,
   createCallUsageRecorder,
   readPaceUse,
-} from '../../../../lib/runtime/telemetry/pace-use.ts';
+} from '../../../../lib/runtime/telemetry/call-usage.ts';
 import { localClient } from '../../../local/aws/aws.ts';
 import { tablesForTests } from '../../../local/aws/for-tests.ts';
 
