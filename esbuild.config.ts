@@ -63,7 +63,7 @@ const replacements: Record<string, string | ((folder: string) => string)> = {
     export const desk = {};`,
   // Nor what is deployed.
   './deployed-parts.ts': `
-    export const stage = undefined;`,
+    export const deployedParts = undefined;`,
   './accepted-exports.ts': `
     export const readAcceptedExports = undefined;`,
   // The SDK tells browsers apart with it.
