@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { surveyTables } from '../../../lib/options/snapshots/desk/tables.ts';
 import { declarationOf, feedFor, isNumberedLike } from '../../../lib/options/snapshots/feed.ts';
 import { formatOf, mappingToStartFrom } from '../../../lib/options/snapshots/package/formats.ts';
 import { firstIsQuick } from '../../first-is-quick.ts';
@@ -630,4 +631,70 @@ test('of a table that nobody knows, the mapping that is written has every null n
     expect(err).toContain(`messages[0].data.${field}: must be a column`);
   writeFileSync(mapping, readFileSync(mapping, 'utf8').replaceAll('null', '"Fach"'));
   expect(await compared()).not.toContain('must be a column');
+});
+
+describe('a table that is proposed a mapping', () => {
+  const proposalFor = async (content: string, crosswalk?: Parameters<typeof surveyTables>[1]) => {
+    const path = join(temporaryFolder(), 'registrations.csv');
+    writeFileSync(path, content);
+    const found = await surveyTables(path, crosswalk);
+    return found?.tables[0]?.mapping as
+      | { messages: [{ data: object; key: string[] }]; mode?: string }
+      | undefined;
+  };
+
+  firstIsQuick([
+    ['Change', 'add', 'drop'],
+    ['ACTION', 'ADD', 'DROP'],
+    ['Operation', 'add', 'delete'],
+    ['Action', 'A', 'D'],
+    ['Trans_Type', 'I', 'D'],
+    ['Was', 'enroll', 'withdraw'],
+  ])(
+    'by a column %s with %s and %s is one of changes, and enrolls none of the dropped',
+    async (column, add, drop) => {
+      const rows = [`="ada";BIO;${add}`, `="ben";BIO;${drop}`, `="cleo";BIO;${add}`, `NULL;BIO;${add}`];
+      const content = ['\ufeffLOGIN;COURSE', ...rows].join('\r\n').replace('COURSE', `COURSE;${column}`);
+      const mapping = await proposalFor(content);
+      expect(mapping).toMatchObject({
+        mode: 'delta',
+        cells: { strip: ['formula'], empty: ['NULL'] },
+        messages: [{ when: { [column]: [add] }, removed: { when: { [column]: [drop] } } }],
+      });
+      const { put, platform } = newFiles(JSON.parse(JSON.stringify(mapping).replace('null', '110')));
+      await put('registrations.csv', content);
+      expect(platform.all()).toEqual(['2601 101 110', '2601 103 110']);
+    },
+  );
+
+  firstIsQuick([
+    ['STATUS', 'registered', 'dropped'],
+    ['GRADE', 'A', 'D'],
+  ])('by a column %s with %s and %s has all rows each time', async (column, one, other) => {
+    const mapping = await proposalFor(`LOGIN,COURSE,${column}\nada,BIO,${one}\nben,BIO,${other}\n`);
+    expect(mapping?.mode).toBeUndefined();
+  });
+
+  test('joins the columns whose names the crosswalk knows', async () => {
+    const known = new Set(['CHEM1010.001', 'CHEM1010.002', '00123', '00124']);
+    const namesIn = async (buckets: readonly string[]) =>
+      new Map(buckets.map((bucket) => [bucket, new Map([...known].map((name) => [name, { ids: [1] }]))]));
+    const content =
+      'COURSE_ID,SECTION,STUDENT_ID\nCHEM1010,001,00123\nCHEM1010,002,00123\nCHEM1010,002,00124\n';
+    const proposal = await proposalFor(content, { namesIn } as unknown as Parameters<typeof surveyTables>[1]);
+    expect(proposal?.messages[0]).toMatchObject({
+      data: { orgUnitCode: '{COURSE_ID}.{SECTION}' },
+      key: ['COURSE_ID', 'SECTION', 'STUDENT_ID'],
+    });
+  });
+
+  test('is told which columns its mapping does not read, and how many rows have the key of another', async () => {
+    const folder = temporaryFolder();
+    const [path, map] = ['a.csv', 'map.json'].map((name) => join(folder, name)) as [string, string];
+    writeFileSync(path, 'ACTION,COURSE,LOGIN,SECTION,NOTE\nADD,BIO,ada,1,\nADD,BIO,ada,2,\nADD,BIO,ben,1,\n');
+    writeFileSync(map, JSON.stringify({ messages }));
+    const { out } = await typed(`snapshots diff ${path} --map ${map}`);
+    expect(out).toMatch(/does not read these columns: SECTION, NOTE/);
+    expect(out).toMatch(/1 row has the key of another row/);
+  });
 });

@@ -104,7 +104,7 @@ export const compareMapped = async (
   };
   const withoutMessage = await readRows(table, context);
   if (isDelta) await db.run(sql('take_latest'));
-  comparison.takeSample?.(await sampleOfTable(db, file));
+  comparison.takeSample?.(await sampleOfTable(db, file, table));
   await db.run(sql('name_claims'));
   comparison.nameMoves = await nameMovesBy(db, sql('count_moves'));
   const [latest] = (await db.row<[number | null]>('SELECT max(said_at_ms) FROM claims')) ?? [];

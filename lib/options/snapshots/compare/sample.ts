@@ -1,11 +1,15 @@
 import { differenceText, nearestOf } from '../../../crosswalk/near-names.ts';
 import { protectionsOf } from '../../../delivery/mapping/cell-rules.ts';
 import { quotedText, type SqlEngine } from '../../../runtime/files/tables/engine.ts';
+import type { Table } from '../../../runtime/files/tables/table.ts';
 
 /** What the settings make of the first rows of a file, and of the names in all of them. */
 export type Sample = {
   rows: { file: string; line: number; gives: string }[];
   unknown: UnknownNames[];
+  /** Of a table: columns that the mapping does not read, and rows that have the key of another row. */
+  notRead?: string[];
+  sharedKeys?: number;
 };
 
 /** Names of one field that the crosswalk does not have; it was asked only if it was ever filled with such names. */
@@ -22,13 +26,22 @@ const maxExamples = 3;
 const maxNames = 2_000;
 
 /** Of a table: `mapped_rows`, before names become what they stand for. */
-export const sampleOfTable = async (db: SqlEngine, file: string): Promise<Sample> => {
+export const sampleOfTable = async (
+  db: SqlEngine,
+  file: string,
+  { columns, used }: Pick<Table, 'columns' | 'used'>,
+): Promise<Sample> => {
   const rows = await db.all<[string, string, string]>(
     `SELECT line, kind_name, data FROM mapped_rows ORDER BY CAST(line AS BIGINT), state_kind LIMIT ${maxRows}`,
   );
   const names = `SELECT DISTINCT split_part(token, '=', 1) AS field, substr(token, strpos(token, '=') + 1) AS name
     FROM (SELECT org_unit_or_object AS token FROM mapped_rows UNION SELECT user_name FROM mapped_rows)`;
+  const shared = await db.row<[number]>(
+    'SELECT count(DISTINCT line) FROM (FROM mapped_rows QUALIFY row_number() OVER (PARTITION BY source_row ORDER BY CAST(line AS BIGINT)) > 1)',
+  );
   return {
+    notRead: columns.filter((column) => column !== '' && !used.has(column.toLowerCase())),
+    sharedKeys: shared?.[0] ?? 0,
     rows: rows.map(([line, name, data]) => ({
       file,
       line: Number(line),

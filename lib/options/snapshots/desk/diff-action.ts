@@ -34,7 +34,7 @@ export const diff = async (context: CommandContext, file: string, options: DiffO
   const isUnmapped = async (): Promise<boolean> =>
     !isTable(file) || target === undefined || !(await hasMapping(target, { file, name, settings }));
   if (writeMapping !== undefined || (map === undefined && (await isUnmapped()))) {
-    const tables = await surveyTables(file);
+    const tables = await surveyTables(file, target && crosswalkOf(target));
     if (isTable(file) && tables?.tables.some(({ columns }) => isOfOneRoster(columns)))
       throw new UsageError(
         `${file} is a table, and nothing says what its columns mean: give --map, or --stage for the mapping in its bucket. One file of OneRoster is not a package: zip it with the others.`,

@@ -1,3 +1,8 @@
+import { templateParts } from '../../../delivery/mapping/template.ts';
+
+/** A column whose values say what became of an enrollment. */
+export type Changes = { column: string; adds: readonly string[]; drops: readonly string[] };
+
 /** How a format writes enrollments, to begin a mapping with. Of several columns, the first that the table has counts. */
 type Enrollments = {
   course: readonly string[];
@@ -8,8 +13,8 @@ type Enrollments = {
   term?: string;
   /** The values of a column for enrollments, and for what is no longer one. */
   status?: { column: string; is: readonly string[]; not: readonly string[] };
-  /** The values of a column that adds and drops, if the table has only what changed. */
-  changes?: readonly [column: string, add: string, drop: string];
+  /** Whether the table has only what changed. */
+  changes?: Changes;
 };
 
 type KnownTable = {
@@ -78,7 +83,7 @@ const knownTables: readonly KnownTable[] = [
       user: ['user'],
       field: 'orgDefinedId',
       role: 'role',
-      changes: ['operation', 'add', 'del'],
+      changes: { column: 'operation', adds: ['add'], drops: ['del'] },
     },
   },
   {
@@ -118,6 +123,31 @@ const guesses = {
     /emplid|pidm|spriden|banner/i,
   ],
   term: [/term|strm|semester/i],
+};
+
+const actionColumn =
+  /action|operation|transaction|change|activity|add.?drop|^(op|trans|crud|event)([ _]?(code|type))?$/i;
+const added =
+  /^(a|i|u|add|added|insert|inserted|update|updated|upsert|create|created|new|enrol+|enrol+ed|register|registered|replace)$/i;
+const dropped =
+  /^(d|r|x|del|delete|deleted|drop|dropped|rem|remove|removed|withdraw|withdrawn|un-?enrol+|un-?enrol+ed|cancel|cancel+ed)$/i;
+const isOrder = (words: readonly string[], pattern: RegExp): boolean =>
+  words.some((word) => pattern.test(word));
+
+/**
+ * What the values of a column say if they are orders, as in add and drop. A status says nearly the same of each row, in other words, and in
+ * another column: `dropped` beside `registered` is one.
+ */
+export const changesIn = (column: string, values: readonly string[]): Changes | undefined => {
+  const words = values.map((value) => value.trim());
+  if (words.length === 0 || !words.every((word) => added.test(word) || dropped.test(word))) return undefined;
+  const isPlain =
+    isOrder(words, /^(add|insert|enrol+)$/i) &&
+    isOrder(words, /^(drop|del|delete|remove|withdraw|un-?enrol+)$/i);
+  if (!isPlain && !actionColumn.test(column)) return undefined;
+  const drops = values.filter((value) => dropped.test(value.trim()));
+  const adds = values.filter((value) => !drops.includes(value));
+  return { column, adds, drops };
 };
 
 /** Values of a status by which somebody is enrolled, in the words and codes of many systems. */
@@ -163,6 +193,34 @@ export const codeColumnsOf = (
   return { role: own(role), status: own(status?.column) };
 };
 
+/** What a table has: the values of its columns, how they are to be read, and the names that the platform knows. */
+type MappingValues = {
+  roles: readonly string[];
+  statuses?: readonly string[];
+  changes?: Changes | undefined;
+  cells?: object | undefined;
+  names?: KnownNames | undefined;
+};
+
+export type KnownNames = {
+  orgUnitCode?: string | undefined;
+  user?: string | undefined;
+  field?: Enrollments['field'] | undefined;
+};
+
+/** Columns that may name course and user, for which the crosswalk can be asked. */
+export const nameColumnsOf = (columns: readonly string[]): Record<'codes' | 'users', string[]> => {
+  const matching = (patterns: readonly RegExp[]): string[] =>
+    columns.filter((column) => patterns.some((pattern) => pattern.test(column)));
+  const { course = [], user = [] } = enrollmentsOf(columns) ?? {};
+  const own = (names: readonly string[]): string[] =>
+    names.flatMap((name) => columns.filter((column) => column.toLowerCase() === name.toLowerCase()));
+  return {
+    codes: [...new Set([...own(course), ...matching([...guesses.course, ...guesses.term])])],
+    users: [...new Set([...own(user), ...matching(guesses.user)])],
+  };
+};
+
 /** A mapping to fill in, for a table of which nobody knows what it is about: a person replaces each null by a column or an id. */
 export const mappingToFillIn = {
   messages: [
@@ -177,32 +235,35 @@ export const mappingToFillIn = {
 
 /**
  * A mapping to start from, for a table about enrollments; undefined: it is about something else. A person replaces each null by the
- * platform's id of a role, and the one of a status by the values of those who are enrolled. `roles`, `statuses`: the values in the table.
+ * platform's id of a role, and the one of a status by the values of those who are enrolled.
  */
 export const mappingToStartFrom = (
   columns: readonly string[],
-  { roles, statuses = [] }: { roles: readonly string[]; statuses?: readonly string[] },
+  { roles, statuses = [], changes: seen, cells, names }: MappingValues,
 ): object | undefined => {
   const found = enrollmentsOf(columns);
   if (found === undefined) return undefined;
+  const changes = seen ?? found.changes;
   const own = (names: readonly string[]): string | undefined =>
     names.flatMap((name) => columns.filter((column) => column.toLowerCase() === name.toLowerCase()))[0];
   const [course, user, role] = [own(found.course), own(found.user), found.role && own([found.role])];
   if (course === undefined || user === undefined) return undefined;
   const { term } = found;
-  const whom = {
-    orgUnitCode: term === undefined ? course : `{${term}}.{${course}}`,
-    [found.field]: user,
-  };
-  const [state, add, drop] = found.changes ?? [found.status?.column];
+  const orgUnitCode = names?.orgUnitCode ?? (term === undefined ? course : `{${term}}.{${course}}`);
+  const whom = { orgUnitCode, [names?.field ?? found.field]: names?.user ?? user };
+  const state = (changes ?? found.status)?.column;
   const when = state === undefined ? undefined : own([state]);
-  const condition = found.changes ? [add] : found.status && conditionOf(found.status, statuses);
+  // Nobody knows yet the word of what the table does not have.
+  const [adds, drops] = [changes?.adds, changes?.drops].map((words) => (words?.length ? words : null));
+  const condition = changes ? adds : found.status && conditionOf(found.status, statuses);
+  const codes = (templateParts(orgUnitCode) ?? []).flatMap((part) => ('column' in part ? part.column : []));
   return {
-    ...(found.changes && { mode: 'delta' }),
+    ...(changes && { mode: 'delta' }),
+    ...(cells && { cells }),
     messages: [
       {
         function: 'enrollment-create',
-        ...(when !== undefined && condition && { when: { [when]: condition } }),
+        ...(when !== undefined && condition !== undefined && { when: { [when]: condition } }),
         data: {
           ...whom,
           roleId:
@@ -210,10 +271,12 @@ export const mappingToStartFrom = (
               ? { value: null }
               : { from: role, values: Object.fromEntries(roles.map((each) => [each, null])) },
         },
-        key: [...new Set([term, course, own(['section_id']), user])].filter((column) => column !== undefined),
+        key: [...new Set([...codes, own(['section_id']), names?.user ?? user])].filter(
+          (column) => column !== undefined,
+        ),
         removed: {
           function: 'enrollment-remove',
-          ...(found.changes && when !== undefined && { when: { [when]: [drop] } }),
+          ...(changes && when !== undefined && { when: { [when]: drops } }),
           data: whom,
         },
       },

@@ -392,8 +392,13 @@ export const diffView = (diff: SnapshotDiff): View => [
 
 /** What the settings make of the first rows, and names that look wrong. */
 const sampleView = (sample: Sample | undefined): View => {
-  const { rows = [], unknown = [] } = sample ?? {};
+  const { rows = [], unknown = [], notRead = [], sharedKeys = 0 } = sample ?? {};
   return [
+    notRead.length > 0 && text(`The mapping does not read these columns: ${plain(notRead.join(', '))}.`),
+    sharedKeys > 0 && {
+      tone: 'warn',
+      text: `${countOf(sharedKeys, 'row has', 'rows have')} the key of another row, and no message of its own. If these rows are about different things, add the column that tells them apart to "key" and "data"`,
+    },
     ...unknown.flatMap(({ field, count, examples, guarded }): Note[] => [
       ...guarded.map(
         ({ name, by, count: some }): Note => ({

@@ -32,7 +32,8 @@ export const tablesView = (
         `A mapping to start from for ${plain(name)}`,
         { document: mapping ?? {}, label: 'Mapping' },
         list([
-          'Replace each null by the id that the role has on the platform; its administrators see it in the list of roles. Remove a role whose rows are not to be sent.',
+          'Replace each null by the id that the role has on the platform; its administrators see it in the list of roles. Remove a role whose rows are not to be sent. A null under "when" stands for words that the table does not have.',
+          'A column of orders, such as add and drop, makes "mode": "delta": the file has only what changed. "when" has the words that add, and "removed" those that end.',
           'Of a status, "is" has the values that look like those of people who are enrolled, and "not" all others in the table: correct them. A row with another value is refused.',
           'Compare the columns that name courses and users with what the crosswalk knows: orgUnitCode is the code of an org unit, userName the login, orgDefinedId the id of the student system.',
         ]),
