@@ -18,6 +18,7 @@ import { createGrades } from './compare/grades.ts';
 import { compareMapped } from './compare/mapped.ts';
 import { loadOthers, roleOrderIn } from './compare/others.ts';
 import { reasonsOfAge, reasonsOfFeed, reasonsOfNames } from './compare/reasons.ts';
+import { type RemovedNames, removedNamesIn } from './compare/sample.ts';
 import { constants } from './compare/statements.ts';
 import { createTables } from './compare/wanted.ts';
 import { emptyPackage, emptyTable, endingIn, endingText, settingsThen } from './ending.ts';
@@ -55,6 +56,8 @@ type Services = Pick<SnapshotServices, 'integrations'> & {
   onProgress?: OnProgress;
   isTrial?: boolean;
   takeSample?: Comparison['takeSample'];
+  /** Receives whom it removes; undefined: nobody looks at it. */
+  takeRemoved?(removed: RemovedNames): void;
   /** Called with the snapshot's id once its content is known: what follows may end the process. */
   onId?(id: string): Promise<void>;
 };
@@ -279,6 +282,7 @@ const compareWith = async (
   await createGrades(comparison);
   const outcome = await outcomeOf({ path, ...file }, { comparison, last, services, progress });
   const { counts, byKind, removals, lostColumns, unknownRoles } = outcome;
+  services.takeRemoved?.(await removedNamesIn(db));
   const ending = file.isEnd && (await endingIn(comparison));
   const reasons = ending
     ? [endingText(feed, ending)]

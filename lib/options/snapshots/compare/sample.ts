@@ -21,6 +21,9 @@ export type UnknownNames = {
   guarded: { name: string; by: string[]; count: number }[];
 };
 
+/** Whom a file would remove: the first ones, as in `ada in BIO-101`, and how many of each course. */
+export type RemovedNames = { names: string[]; courses: [course: string, count: number][] };
+
 const maxRows = 3;
 const maxExamples = 3;
 const maxNames = 2_000;
@@ -131,4 +134,19 @@ const examplesOf = async (db: SqlEngine, field: string): Promise<UnknownNames['e
   );
   const rest = others.flatMap(([name]) => (examples.some((each) => each.name === name) ? [] : [{ name }]));
   return [...examples, ...rest].slice(0, maxExamples);
+};
+
+const maxRemoved = 10;
+
+/** Of `difference`, before it is sent. What another file wants otherwise is no removal. */
+export const removedNamesIn = async (db: SqlEngine): Promise<RemovedNames> => {
+  const removed = `SELECT split_part(org_unit_or_object, '=', -1) AS course, split_part(user_name, '=', -1) AS person
+    FROM difference ANTI JOIN replacements USING (key) WHERE change = 'removed'`;
+  const people = await db.all<[string | null, string | null]>(
+    `SELECT person, course FROM (${removed}) ORDER BY course, person LIMIT ${maxRemoved}`,
+  );
+  const courses = await db.all<[string, number]>(
+    `SELECT coalesce(course, ''), count(*) FROM (${removed}) GROUP BY course ORDER BY count(*) DESC, course LIMIT ${maxRemoved}`,
+  );
+  return { names: people.map((each) => each.filter((name) => name !== null).join(' in ')), courses };
 };

@@ -4,7 +4,7 @@ import { copyFile, open, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
-import type { Sample } from '../compare/sample.ts';
+import type { RemovedNames, Sample } from '../compare/sample.ts';
 import { examine } from '../examine.ts';
 import { feedFor, snapshotsPrefix } from '../feed.ts';
 import { feedPatternsIn, settingsKey } from '../package/settings-file.ts';
@@ -38,6 +38,7 @@ export type ComparedHere = {
   reasons: string[];
   /** Undefined: no row was read. */
   sample: Sample | undefined;
+  removed: RemovedNames;
 };
 
 /** Nothing is sent in parts. */
@@ -61,6 +62,7 @@ export const compareHere = async ({
 }: Here): Promise<ComparedHere> => {
   const records: SnapshotRecord[] = [];
   let sample: Sample | undefined;
+  let removed: RemovedNames = { names: [], courses: [] };
   const takeSample = (taken: Sample): void => {
     sample = taken;
   };
@@ -108,6 +110,9 @@ export const compareHere = async ({
         limits,
         isTrial: true,
         takeSample,
+        takeRemoved: (taken) => {
+          removed = taken;
+        },
         ...(onProgress && { onProgress }),
       },
       startedAt: new Date().toISOString(),
@@ -116,7 +121,7 @@ export const compareHere = async ({
   const record = records.at(-1);
   if (examined.is === 'over' || record === undefined)
     throw new RefusedError('message' in examined ? examined.message : 'There is no record of it');
-  return { record, against: examined.against, reasons: examined.reasons, sample };
+  return { record, against: examined.against, reasons: examined.reasons, sample, removed };
 };
 
 /** An empty bucket. */

@@ -4,7 +4,7 @@ import { bucketOf } from '../../../stage/audit-log.ts';
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import type { Integrations } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
-import type { Sample } from '../compare/sample.ts';
+import type { RemovedNames, Sample } from '../compare/sample.ts';
 import { feedFor, isTable } from '../feed.ts';
 import { mappingKeysOf } from '../package/mapping-file.ts';
 import { feedPatternsIn, settingsKey } from '../package/settings-file.ts';
@@ -26,6 +26,8 @@ export type SnapshotDiff = Pick<
   refusedRows: RefusedRow[];
   /** What the first rows give, and which names the platform does not have. */
   sample: Sample | undefined;
+  /** Whom it would remove. */
+  removed: RemovedNames;
 };
 
 /** A table is compared with the last one of its name. */
@@ -84,7 +86,7 @@ export const diffSnapshot = async (
   const takeReport = async (path: string): Promise<void> => {
     refusedRows = await firstRows(createReadStream(path));
   };
-  const { record, against, reasons, sample } = await compareHere({
+  const { record, against, reasons, sample, removed } = await compareHere({
     file,
     as: name,
     feed,
@@ -110,6 +112,7 @@ export const diffSnapshot = async (
     reasons,
     refusedRows,
     sample,
+    removed,
     ...(removals && { removals }),
     ...(lostColumns && { lostColumns }),
     ...(rows && { rows }),

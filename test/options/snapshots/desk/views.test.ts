@@ -1,10 +1,18 @@
-import { expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
 import { linesOf } from '../../../../lib/desk/cli/print/view.ts';
+import { compareHere } from '../../../../lib/options/snapshots/desk/compare-here.ts';
 import type { ShownSnapshot } from '../../../../lib/options/snapshots/desk/read.ts';
-import { snapshotView } from '../../../../lib/options/snapshots/desk/views/snapshots.ts';
+import { diffView, snapshotView } from '../../../../lib/options/snapshots/desk/views/snapshots.ts';
+import { loadIntegrations } from '../../../../lib/stage/integrations.ts';
 import { quietTerminal } from '../../../lib/desk/cli/typed.ts';
+import { removeTemporaryFolders, temporaryFolder } from '../../../temporary-folder.ts';
 import { newStage } from '../oracle/stage.ts';
+import { enrollment, entriesOfSis, smallSis, zipOf } from '../sis.ts';
 import { recordOf } from './waiting-import.ts';
+
+afterAll(removeTemporaryFolders);
 
 const shownOf = (changes: Partial<ShownSnapshot>): string[] => {
   const shown = { ...recordOf(), removed: [], isAccepted: false, refusedRows: [], report: undefined };
@@ -78,3 +86,49 @@ test('rows that are refused for one reason are one line, with their number; code
     expect.stringMatching(/t\.csv, first in line 2, DATE: .* \(10 rows\)$/),
   ]);
 });
+
+const header = 'COURSE,LOGIN';
+const whom = { orgUnitCode: 'COURSE', userName: 'LOGIN' };
+const mappingOf = {
+  function: 'enrollment-create',
+  data: { ...whom, roleId: { value: 110 } },
+  key: ['COURSE', 'LOGIN'],
+};
+const removing = { ...mappingOf, removed: { function: 'enrollment-remove', data: whom } };
+const sis = { ...smallSis(), results: [], lineItems: [] };
+const zipWith = (...enrollments: ReturnType<typeof enrollment>[]) =>
+  zipOf(entriesOfSis({ ...sis, enrollments }));
+
+test.each([
+  ['a.csv', `${header}\nBIO-101,ada\nBIO-101,ben\nART-1,cleo\n`, `${header}\nBIO-101,ada\n`],
+  [
+    'a.zip',
+    await zipWith(enrollment('bio', 'ada'), enrollment('bio', 'ben'), enrollment('art', 'cleo')),
+    await zipWith(enrollment('bio', 'ada')),
+  ],
+])(
+  'before %s is put, whom it would remove is named, and how many of each course',
+  async (name, first, second) => {
+    const { put, bucket, crosswalk } = newStage();
+    bucket.write('snapshot-mapping.json', JSON.stringify({ messages: [removing] }));
+    crosswalk.fill('orgUnitCode', { 'BIO-101': 2601, 'ART-1': 2602 });
+    crosswalk.fill('userName', { ada: 101, ben: 102, cleo: 103 });
+    await put(name, first);
+    const file = join(temporaryFolder(), name);
+    writeFileSync(file, second);
+    const integrations = await loadIntegrations();
+    const found = await compareHere({ file, store: bucket.store, integrations, takeReport: async () => {} });
+    const { record, ...compared } = found;
+    const shown = linesOf(diffView({ ...record, ...compared, refusedRows: [] }), {
+      ...quietTerminal,
+      width: 1_000,
+    });
+    const at = shown.findIndex((line) => line.startsWith('It would remove'));
+    expect(shown.slice(at, at + 4).map((line) => line.trim())).toEqual([
+      'It would remove 2 enrollments, such as:',
+      'cleo in ART-1',
+      'ben in BIO-101',
+      'By course: ART-1 1, BIO-101 1.',
+    ]);
+  },
+);

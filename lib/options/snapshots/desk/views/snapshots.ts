@@ -346,13 +346,18 @@ const changeTable = ({ byKind, counts }: Pick<SnapshotRecord, 'byKind' | 'counts
     }),
   );
 
-/** Whom it would remove, in words. */
-const removedSection = ({ removed, byKind, isHidden }: ProposedSnapshot): Block => {
-  if (removed.length === 0 && !isHidden) return part();
+/** As in `It would remove 3 enrollments`. */
+const removedText = ({ byKind }: Pick<SnapshotRecord, 'byKind'>): string => {
   const counted = Object.entries(byKind).flatMap(([kind, each]) =>
     each.removed === 0 ? [] : [`${numberOf(each.removed)} ${plain(kindWords(kind, each.removed))}`],
   );
-  const sentence = `It would remove ${counted.join(', ')}`;
+  return `It would remove ${counted.join(', ')}`;
+};
+
+/** Whom it would remove, in words. */
+const removedSection = ({ removed, byKind, isHidden }: ProposedSnapshot): Block => {
+  if (removed.length === 0 && !isHidden) return part();
+  const sentence = removedText({ byKind });
   if (isHidden) return section(`${sentence}.`, text(`Whom: ${needsRole('operator')}`));
   return section(`${sentence}, such as:`, list(removed.map(plain)));
 };
@@ -386,9 +391,23 @@ export const diffView = (diff: SnapshotDiff): View => [
   { heading: diffTitle(diff) },
   ...diffNotes(diff),
   ...sampleView(diff.sample),
+  removedNamesSection(diff),
   changeTable(diff),
   refusedSection(diff),
 ];
+
+const removedNamesSection = (diff: SnapshotDiff): Block => {
+  const { names, courses } = diff.removed;
+  if (names.length === 0) return part();
+  const counts = courses.map(([course, count]) => `${plain(course)} ${numberOf(count)}`);
+  const shown = courses.reduce((sum, [, count]) => sum + count, 0);
+  const more = diff.counts.removed > shown ? `, others ${numberOf(diff.counts.removed - shown)}` : '';
+  return section(
+    `${removedText(diff)}, such as:`,
+    list(names.map(plain)),
+    text(`By course: ${counts.join(', ')}${more}.`),
+  );
+};
 
 /** What the settings make of the first rows, and names that look wrong. */
 const sampleView = (sample: Sample | undefined): View => {
@@ -403,7 +422,7 @@ const sampleView = (sample: Sample | undefined): View => {
       ...guarded.map(
         ({ name, by, count: some }): Note => ({
           tone: 'warn',
-          text: `${countOf(some, `${field} has`, `${field}s have`)} signs that seem to protect it, such as ${plain(name)}: "strip": ${JSON.stringify(by)} takes them away`,
+          text: `${countOf(some, `${field} has`, `${field}s have`)} signs that seem to protect it, such as ${plain(name)}: "cells": {"strip": ${JSON.stringify(by)}} takes them away`,
         }),
       ),
       ...(count === 0
