@@ -317,6 +317,20 @@ describe('the key of a row', () => {
     expect(rows).toEqual({ 't.csv': { used: 1, keyUsed: 1, withoutMessage: 1 } });
   });
 
+  test('has rows of both kinds in a whole export of OneRoster: what it had stays, and the other rows are counted apart', async () => {
+    const { put, platform } = newFiles();
+    const deleted = { status: 'tobedeleted' };
+    const enrollments = [
+      enrollment('bio', 'ada'),
+      enrollment('bio', 'ada', deleted),
+      enrollment('bio', 'ben', deleted),
+    ];
+    const sis = { ...smallSis(), enrollments, lineItems: [], results: [] };
+    const { rows } = await put('roster.zip', await zipOf(entriesOfSis(sis)));
+    expect(platform.all()).toEqual(['2601 101 110']);
+    expect(rows?.['enrollments.csv']).toEqual({ sent: 1, keyUsed: 1, deleted: 1 });
+  });
+
   describe('of a state that was accepted while keys were read as they are written', () => {
     const written = ['="ada"', '#ben', 'cleo'];
     const plain = ['ada', 'ben', 'cleo'];

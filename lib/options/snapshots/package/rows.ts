@@ -142,7 +142,7 @@ const words: Record<RowResult, string> = {
   used: 'used by the mapping',
   emptied: 'used, with an empty cell whose last value stays',
   endedNothing: 'that would end what was not accepted: nothing was there for their key',
-  keyUsed: 'that no message of the mapping is for, beside another row with the same key that is used',
+  keyUsed: 'that end something, or that no message is for, though another row with their key is used',
   withoutMessage: 'that no message of the mapping is for',
   unknownValue: 'with a value that the mapping does not name',
   read: 'read',

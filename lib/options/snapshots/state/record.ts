@@ -97,7 +97,7 @@ export const rowFates = [
   'emptied',
   /** Of a table of changes: a row that ends something, but nothing was accepted for its key. */
   'endedNothing',
-  /** Of a table: no message applies to it, and another row with its key is used. */
+  /** It ends something, or no message of the mapping applies to it, and another row with its key is used. */
   'keyUsed',
   'withoutMessage',
   /** Of a table: no condition of the mapping names its value. */

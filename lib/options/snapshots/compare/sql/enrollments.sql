@@ -150,5 +150,10 @@ GROUP BY role_name ORDER BY min(place);
 
 -- name: count_fates
 -- In: read_rows. Out: by fate, the rows that claim nothing.
-SELECT fate_of_row(problem, status, 'outsideDates') AS fate, count(*)
+-- Few rows end something: those that have their key are looked for by them.
+WITH used_keys AS (
+  SELECT DISTINCT source_row FROM (FROM read_rows WHERE problem IS NULL AND NOT is_gone(status))
+    SEMI JOIN (FROM read_rows WHERE problem IS NULL AND is_gone(status)) USING (source_row))
+SELECT CASE WHEN problem IS NULL AND is_gone(status) AND status <> not_sent() AND source_row IN (FROM used_keys) THEN 'keyUsed'
+    ELSE fate_of_row(problem, status, 'outsideDates') END AS fate, count(*)
 FROM read_rows WHERE problem IS NOT NULL OR is_gone(status) OR NOT is_within(begins, ends) GROUP BY fate;

@@ -78,7 +78,12 @@ INSERT INTO held_keys SELECT p.key FROM pending_results p ANTI JOIN claims c ON 
 
 -- name: count_fates
 -- In: read_rows. Out: by fate, the rows that claim nothing.
-SELECT fate_of_row(problem, status, 'notGraded') AS fate, count(*)
+-- Few rows end something: those that have their key are looked for by them.
+WITH used_keys AS (
+  SELECT DISTINCT source_row FROM (FROM read_rows WHERE problem IS NULL AND NOT is_gone(status))
+    SEMI JOIN (FROM read_rows WHERE problem IS NULL AND is_gone(status)) USING (source_row))
+SELECT CASE WHEN problem IS NULL AND is_gone(status) AND source_row IN (FROM used_keys) THEN 'keyUsed'
+    ELSE fate_of_row(problem, status, 'notGraded') END AS fate, count(*)
 FROM read_rows WHERE wanted_value IS NULL GROUP BY fate;
 
 -- name: remember_rows
