@@ -51,7 +51,7 @@ const maskedFields = (object: object, masked: (name: string, value: unknown) => 
  */
 const isPlain = (name: string, value: unknown): boolean =>
   shownIds.has(name)
-    ? typeof value !== 'object' && /^\d{1,16}$/.test(String(value))
+    ? typeof value !== 'object' && /^-?\d{1,16}$/.test(String(value))
     : ['type', 'contentType'].includes(name) && typeof value === 'string' && /^[\w.+/-]{1,60}$/.test(value);
 
 /** Every text and every number that `maskedBody` hides; the whole body if it is no JSON. */

@@ -168,3 +168,12 @@ describe('an envelope shows no more than the event that it holds', () => {
     expect(JSON.stringify(maskedBody(notice))).not.toContain('Jane');
   });
 });
+
+test('an id that is wrong is shown, if it is a number', () => {
+  expect([-1, '-1', '-x', 1.5].map((id) => maskedField(['data', 'orgUnitId'], id))).toEqual([
+    -1,
+    '-1',
+    '•••',
+    '•••',
+  ]);
+});
