@@ -160,7 +160,12 @@ const waitedText = (ms: number): string =>
 
 /** A message that no longer waits needs a person, so a remedy that only says to wait no longer helps. */
 const insteadOfWaiting = (failure: Failure, why: string): Failure => {
-  const { kind } = failure;
-  const person = needsNobody({ kind, error: failure.message }) ? '' : `${failure.remedy} `;
-  return { ...failure, remedy: `${person}${why} When the cause is gone, replay this letter.` };
+  const { kind, message, status } = failure;
+  const isAlone = needsNobody({ kind, error: message });
+  const person = isAlone ? '' : `${failure.remedy} `;
+  const then =
+    isAlone && status !== undefined
+      ? 'When the platform answers again, replay this letter, or leave it to the schedule.'
+      : 'When the cause is gone, replay this letter.';
+  return { ...failure, remedy: `${person}${why} ${then}` };
 };

@@ -128,6 +128,16 @@ describe('a failure', () => {
   });
 });
 
+test('a letter of an overload says that a replay follows when the platform answers, and needs nobody', () => {
+  const failure = { ...failureWith('throttled'), status: 429 };
+  expect(afterFailure({ failure }, deliveryOf(1, 25 * hour), limits)).toMatchObject({
+    failure: {
+      remedy:
+        'The message waited for 25 h. When the platform answers again, replay this letter, or leave it to the schedule.',
+    },
+  });
+});
+
 describe('a message whose turn has not come', () => {
   const of = (turn: Turn, delivery: Delivery): string => wordFor(waitForTurn(turn, delivery, limits));
   const noTime: Turn = { why: 'no-time', seconds: 1 };
