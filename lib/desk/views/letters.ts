@@ -10,6 +10,7 @@ import {
 } from '../../message/failure-kinds.ts';
 import { plain } from '../../runtime/privacy/printable.ts';
 import { shownIds } from '../../runtime/privacy/shown-ids.ts';
+import { firstFieldIn } from '../messages/edit/problems.ts';
 import type { Filter } from '../messages/letters/filter.ts';
 import { type Group, maxWords } from '../messages/letters/groups.ts';
 import type {
@@ -61,10 +62,10 @@ export const namedSubjectOf = ({ user, orgUnit, thing, named }: Parameters<typeo
   return [ids.filter(Boolean).join(', '), ...names].filter(Boolean).join(' ');
 };
 
-/** The text that distinguishes a cause: the platform's words, if there are any. Of an unknown name, they are the name, masked. */
+/** The text that distinguishes a cause: the platform's words, if there are any. Of a name's meaning, they are the name, masked. */
 export const causeText = ({ kind, error, words }: Pick<PlannedGroup, 'kind' | 'error' | 'words'>): string =>
   plain(
-    words[0] === undefined || kind === 'unknown-id'
+    words[0] === undefined || kind === 'unknown-id' || kind === 'ambiguous-id'
       ? error
       : `${/^\d{3}(?= )/.exec(error)?.[0] ?? ''} ${words[0]}`.trim(),
   );
@@ -244,10 +245,7 @@ export const crosswalkSteps = (error: string, which: OneOrAll): View => {
   ];
 };
 
-type ActionCounts = { kind: string; error: string; letters?: number };
-
-/** The field of a message that an error names first. */
-const fieldIn = (error: string): string | undefined => /(?<![\w.-])data\.[\w.-]*\w(?=[:[])/.exec(error)?.[0];
+type ActionCounts = { kind: string; error: string; letters?: number; parts?: readonly string[] };
 
 const isShared = (field: string): boolean => {
   const name = field.split('.').at(-1) ?? '';
@@ -263,18 +261,22 @@ const isAbsent = (field: string, error: string): boolean =>
  * the error says that there is no value, they agree.
  */
 const isCorrectedTogether = ({ error, letters }: { error: string; letters: number }): boolean => {
-  const field = fieldIn(error);
+  const field = firstFieldIn(error);
   return letters === 1 || (field !== undefined && (isShared(field) || isAbsent(field, error)));
 };
 
 const isBodyless = (error: string): boolean => error.startsWith('the body ');
 
 /** A body that cannot be read has no fields to set, and an editor opens one letter at a time. */
-const correction = ({ error, letters }: { error: string; letters: number }, these: string): Block => {
+const correction = (
+  { error, letters, parts }: { error: string; letters: number; parts: readonly string[] },
+  these: string,
+): Block => {
+  const values = parts.length > 0 ? parts : [`${firstFieldIn(error) ?? '<field>'}=<value>`];
   if (!isBodyless(error) && isCorrectedTogether({ error, letters }))
     return {
       lead: letters === 1 ? 'To correct and send' : 'If one value is right for all, to correct and send',
-      command: `letters edit ${these} --set ${fieldIn(error) ?? '<field>'}=<value> --reason <why>`,
+      command: `letters edit ${these} --set ${values.join(' --set ')} --reason <why>`,
     };
   return letters === 1
     ? { lead: 'To correct it in your editor and send it', command: `letters edit ${these} --reason <why>` }
@@ -285,7 +287,10 @@ const correction = ({ error, letters }: { error: string; letters: number }, thes
 };
 
 /** The first action for letters of a kind; some kinds have none. */
-export const firstAction = ({ kind, error, letters = 1 }: ActionCounts, which: OneOrAll): View => {
+export const firstAction = (
+  { kind, error, letters = 1, parts = [] }: ActionCounts,
+  which: OneOrAll,
+): View => {
   const these = 'cause' in which ? `--cause ${which.cause}` : `--id ${which.id.slice(0, 8)}`;
   const count = countOf(letters, 'letter');
   if (needsDecision(kind))
@@ -295,7 +300,11 @@ export const firstAction = ({ kind, error, letters = 1 }: ActionCounts, which: O
         : outdatedCommands(these)),
       ...decideActions(kind, { letters, which }),
     ];
-  if (letterUseOf(kind) === 'none') return [];
+  if (letterUseOf(kind) === 'none')
+    return [
+      { lead: 'To hand them on', command: `letters export ${these} --to letters.jsonl --reason <why>` },
+      { lead: 'Once they are in the file', command: `letters discard ${these} --reason <why>` },
+    ];
   const replay: Form = {
     action: '/replay',
     hidden: which,
@@ -307,7 +316,7 @@ export const firstAction = ({ kind, error, letters = 1 }: ActionCounts, which: O
       lead: 'If the producer sends it again',
       command: `letters discard ${these} --reason <why>`,
     };
-    const correct = correction({ error, letters }, these);
+    const correct = correction({ error, letters, parts }, these);
     const isTogether = isCorrectedTogether({ error, letters });
     const edited = isTogether
       ? editLink(` ${count}`, which)

@@ -38,6 +38,7 @@ import {
   type Cell,
   type Figure,
   href,
+  list,
   type Note,
   section,
   stepOf,
@@ -364,7 +365,9 @@ const healthOf = ({ connection, waiting, queues, paused, deployed }: Status<Opti
     tone,
     to: '/#details',
     text: [
-      tone === 'good' ? 'The platform answers and accepts the service’s credential' : worst || pausesUnknown,
+      tone === 'good'
+        ? 'The platform answers and accepts the service’s credential'
+        : worst.replace(/^It (?!is )/, 'The platform ') || pausesUnknown,
       `${countOf(queues.length - stopped, 'queue')} delivered`,
       ...(deployed?.version === undefined ? [] : [`version ${deployed.version}`]),
     ].join(' · '),
@@ -532,31 +535,38 @@ const otherCausesView = (groups: readonly Group[]): View => {
   if (groups.length === 0) return [];
   const moreCauses = `${countOf(groups.length, 'more cause', 'more causes')} of ${countOf(lettersOf(groups), 'letter')}`;
   return [
-    text(`And ${moreCauses}.`),
+    text(`And ${moreCauses}:`),
+    list(groups.slice(0, maxOthers).map(causeLine)),
     { lead: 'All causes, and what to do', command: 'letters groups' },
     { links: [{ text: `See ${moreCauses}`, to: '/causes' }] },
   ];
 };
 
+const maxOthers = 30;
+
+const causeLine = (group: Group): string => {
+  const { letters, kind, function: name } = group;
+  return `${countOf(letters, 'letter')} of ${name || 'no function'} (${kind}): ${causeText(group)}`;
+};
+
 const lettersOf = (groups: readonly Group[]): number => groups.reduce((sum, { letters }) => sum + letters, 0);
 
 /** What can be looked up, and what cannot. */
-const undecidedNotes: Record<UndecidedKind, { text: string; note(need: string): Note; commands: View }> = {
+const undecidedNotes: Record<
+  UndecidedKind,
+  { question: [one: string, many: string]; text: string; commands: View }
+> = {
   uncertain: {
-    text: 'It is not known whether they were done, and doing them twice does harm',
-    note: (need) => ({ tone: 'bad', text: need, to: '/uncertain' }),
+    question: ['was it done', 'were they done'],
+    text: 'Doing them twice does harm',
     commands: [
       { lead: 'To look on the platform', command: 'letters verify' },
       { lead: 'For those that stay unclear', command: revealCommand('') },
     ],
   },
   outdated: {
-    text: 'Something newer may have been done since',
-    note: (need) => ({
-      tone: 'bad',
-      to: '/uncertain',
-      text: `${need}: something newer may have been done since (outdated)`,
-    }),
+    question: ['is something newer there', 'is something newer there'],
+    text: 'They are older than the ledger remembers',
     commands: outdatedCommands('--kind outdated'),
   },
 };
@@ -566,16 +576,21 @@ const undecidedView = (groups: readonly Group[]): View =>
     const undecided = groups.filter(({ kind }) => kind === each);
     const letters = lettersOf(undecided);
     if (letters === 0) return [];
-    const need = `${countOf(letters, 'letter needs', 'letters need')} your decision`;
-    const { note, text: why, commands } = undecidedNotes[each];
+    const { question, text: why, commands } = undecidedNotes[each];
+    const of = [...new Set(undecided.map(({ function: name }) => name))];
+    const title = `${countOf(letters, 'letter')}${of.length > maxNamed ? '' : ` of ${of.join(', ')}`}: ${question[letters === 1 ? 0 : 1]}?`;
+    const note: Note = { tone: 'bad', text: `${title} (${each})`, to: href('/uncertain', { kind: each }) };
     return [
-      stepOf([note(need), ...commands, ...decideActions(each, { letters, which: { kind: each } })], 'today', {
-        title: need,
+      stepOf([note, ...commands, ...decideActions(each, { letters, which: { kind: each } })], 'today', {
+        title,
         text: `${why} (${each})`,
         whom: harmText(undecided),
       }),
     ];
   });
+
+/** More functions would fill the line. */
+const maxNamed = 3;
 
 /** What the probe found, and what messages wait for until a person acts: causes with the same remedy are one. */
 export const blockedView = (

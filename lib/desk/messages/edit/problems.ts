@@ -9,6 +9,10 @@ export const problemsIn = (errors: readonly string[]): FieldProblem[] =>
     })),
   );
 
+/** The field of a message that an error names first. */
+export const firstFieldIn = (error: string): string | undefined =>
+  /(?<![\w.-])data\.[\w.-]*\w(?=[:[])/.exec(error)?.[0];
+
 /** Fields of a message that an error names by their paths, or else the platform's words, as `gradeObjectId` in “Grade object not found”. */
 export const fieldsNamed = (
   message: unknown,

@@ -25,6 +25,8 @@ export type Group = {
   about: string;
   /** Letters that were replayed five times or more. */
   replayedOften: number;
+  /** If an object is missing: what must be set in it, as `data.grade.type=numeric`. */
+  parts?: string[];
 };
 
 export type GroupCause = ReturnType<typeof causeIn>;

@@ -13,6 +13,7 @@ import { readAuditLog } from '../../../stage/audit-log.ts';
 import { RefusedError, UsageError } from '../../../stage/command-errors.ts';
 import { needsRole } from '../../../stage/roles.ts';
 import type { Target } from '../../../stage/target.ts';
+import { withRequiredParts } from '../edit/required-parts.ts';
 import { type Filter, matches } from './filter.ts';
 import { type CauseOf, causesAmong, type Group, groupsOf } from './groups.ts';
 import { countsOf } from './queue.ts';
@@ -192,7 +193,8 @@ export const groupLetters = async (
   { signal }: { signal: AbortSignal },
 ): Promise<Groups> => {
   const { letters, listed, queued, groupsOf } = await findLetters(target, filter, signal);
-  return { listed, queued, groups: groupsOf(letters).groups, matching: letters.length };
+  const groups = await withRequiredParts(groupsOf(letters).groups);
+  return { listed, queued, groups, matching: letters.length };
 };
 
 /** A listed letter that an operator selected. */

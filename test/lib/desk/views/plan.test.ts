@@ -153,6 +153,13 @@ test('what all letters lack may be set in all of them', () => {
   const error = 'The message is not valid: data.grade: must be an object';
   const told = firstAction({ kind: 'invalid', error, letters: 300 }, { cause: '0a1b2c3d' });
   expect(told[0]).toMatchObject({ command: expect.stringContaining('--set data.grade=<value> ') });
+  // An object is set by its parts.
+  const parts = ['data.grade.type=numeric', 'data.grade.points=<value>'];
+  const [set] = firstAction({ kind: 'invalid', error, letters: 300, parts }, { cause: '0a1b2c3d' });
+  expect(set).toMatchObject({
+    command:
+      'letters edit --cause 0a1b2c3d --set data.grade.type=numeric --set data.grade.points=<value> --reason <why>',
+  });
 });
 
 test('what is each learner’s own is not offered to be set in many letters at once', () => {

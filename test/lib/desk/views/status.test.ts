@@ -296,13 +296,15 @@ test('what options tell comes before what operators have begun, and that before 
   ]);
 });
 
-test('smaller causes are not told, but counted', () => {
+test('smaller causes have a line each, and are counted', () => {
   const four = ['rejected', 'missing-scope', 'invalid', 'intercepted'].map((kind, at) =>
     groupOf(kind, 9 - at),
   );
   expect(firstOf(four.slice(0, 3)).join('\n')).not.toContain('more cause');
-  expect(firstOf([...four, groupOf('uncertain', 2), groupOf('defect', 1)]).slice(-2)).toEqual([
-    'And 2 more causes of 7 letters.',
+  expect(firstOf([...four, groupOf('uncertain', 2), groupOf('defect', 1)]).slice(-4)).toEqual([
+    'And 2 more causes of 7 letters:',
+    '  1 letter of grade-push (defect): It failed',
+    '  6 letters of grade-push (intercepted): It failed',
     'All causes, and what to do: sis-relay letters groups',
   ]);
 });
@@ -345,7 +347,7 @@ test('one replay of all causes is offered before them, with what it leaves to pe
   const [rejected, uncertain] = [groupOf('rejected', 3), groupOf('uncertain', 2)];
   const cause = ['✗ 3 letters of grade-push (rejected), the newest 3 min old: It failed', '→ Mend it.'];
   const decide = [
-    '✗ 2 letters need your decision',
+    '✗ 2 letters of grade-push: were they done? (uncertain)',
     'To look on the platform: sis-relay letters verify',
     'For those that stay unclear: sis-relay letters verify --reveal --reason "a look at the platform"',
   ];
@@ -359,7 +361,7 @@ test('one replay of all causes is offered before them, with what it leaves to pe
   const left = [groupOf('invalid', 6), groupOf('outdated', 5)];
   expect(firstOf([rejected, uncertain, ...others, ...left]).slice(0, 11)).toEqual([
     ...decide,
-    '✗ 5 letters need your decision: something newer may have been done since (outdated)',
+    '✗ 5 letters of grade-push: is something newer there? (outdated)',
     'To see what to compare with the platform: sis-relay letters verify --kind outdated --reveal --reason "a look at the platform"',
     'If nothing newer is there, to send them: sis-relay letters replay --kind outdated --include-uncertain',
     'If something newer is there: sis-relay letters discard --kind outdated --reason <why>',
