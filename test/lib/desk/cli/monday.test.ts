@@ -23,7 +23,7 @@ const offeredIn = (printed: string): string | undefined =>
 /** What only a person knows: the SIS says which grade was meant. */
 const filledIn = (line: string): string =>
   line
-    .replace('data.grade=<value>', 'data.grade.type=numeric --set data.grade.points=7')
+    .replace('data.grade.points=<value>', 'data.grade.points=7')
     .replace('<why>', '"the SIS lost the points"');
 
 test('a stranger works off a Monday by the commands that each answer offers', {
