@@ -24,7 +24,8 @@ const nearRemedy = (knower: string, near: NearName | undefined): string => {
   return `${knower} knows ${near.name}, which differs ${differenceText(near.differs)}. If that name is meant, have it corrected where it comes from${rule === undefined ? '' : ` (by a mapping: ${rule})`}. `;
 };
 
-const correctIt = 'If it is wrong, correct the message (`sis-relay letters edit`).';
+const correctIt =
+  'If it is wrong, correct it where it comes from: of an export, the row, and put the file again. Once it is a letter, you can correct the message (`sis-relay letters edit`).';
 
 export const noCrosswalk = (sisId: SisId): MessageFailure =>
   unknownId(

@@ -10,7 +10,7 @@ if (!existsSync(join(project, 'node_modules'))) {
 const [major] = process.versions.node.split('.').map(Number);
 if (major < 24) {
   console.error(
-    `sis-relay needs Node 24 or newer, but this is Node ${process.version}. Run \`npm exec -- sis-relay\` in the project’s folder: npm uses the Node that the project brings.`,
+    `sis-relay needs Node 24 or newer, but this is Node ${process.version}. Run \`npx sis-relay\` in the project’s folder: there npm uses the Node that the project brings.`,
   );
   process.exit(2);
 }

@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noThenProperty: a fault’s own word; nothing awaits these objects
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { errorAnswer } from './http/refusal.ts';
 import { type LocalPlatform, startPlatform } from './server.ts';
@@ -26,6 +27,18 @@ describe('a bug of the local platform', () => {
     expect([answer.status, String(answer.body)]).toEqual([500, `The local platform is broken: ${bug}`]);
     expect(onBug).toHaveBeenCalledWith(bug);
   });
+});
+
+test('a course and a person are added as the guide to the local stack says', async () => {
+  const guide = readFileSync('test/README.md', 'utf8');
+  const [, body = ''] = /_local\/seed -d '(\{[^']*\})'/.exec(guide) ?? [];
+  const platform = await startPlatform();
+  await control(platform.url, 'POST seed', JSON.parse(body));
+  expect(await control(platform.url, 'GET state')).toMatchObject({
+    orgUnits: expect.arrayContaining([expect.objectContaining({ code: 'BIO-101' })]),
+    users: expect.arrayContaining([expect.objectContaining({ userName: 'ada', orgDefinedId: 's901' })]),
+  });
+  await platform.close();
 });
 
 test('a caller that goes away, or whose world is reset, is no bug', async () => {

@@ -1064,7 +1064,9 @@ describe.concurrent('the program itself', () => {
     );
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: expect.stringMatching(/^sis-relay needs Node 24 or newer/),
+      stderr: expect.stringMatching(
+        /^sis-relay needs Node 24 or newer.* Run `npx sis-relay` in the project’s folder/,
+      ),
     });
   });
 
