@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { open as openHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Integration } from '../../../delivery/handle/integration.ts';
@@ -157,11 +158,38 @@ const open = async ({ path, file, mapping }: MappedFile, comparison: Comparison)
     delimiterIn: (header) => separator ?? delimiterIn(header),
   });
   const missing = [...columnsIn(mapping)].filter(([column]) => !table.columns.includes(column));
+  const inOtherCase = missing.flatMap(([column]) => {
+    const found = table.columns.find((each) => each.toLowerCase() === column.toLowerCase());
+    return found === undefined ? [] : [`has ${found}, the mapping reads ${column}`];
+  });
+  if (inOtherCase.length > 0)
+    throw new UnusableSnapshot(
+      `${file} ${inOtherCase.join('; it ')}: they differ only by case. Write the columns in the mapping as the file has them`,
+    );
+  const headerAt = missing.length > 0 ? await lineWith(path, missing) : 0;
+  if (headerAt > 1)
+    throw new UnusableSnapshot(
+      `${file} has its header in line ${headerAt}. Export it without the lines above, or remove them`,
+    );
   if (missing.length > 0)
     throw new UnusableSnapshot(
       `${file} has no column ${missing.map(([column, reader]) => `${column} (which ${reader} reads)`).join(', ')}. The first row must name the columns${table.columns.length > 1 ? '' : '. It has one cell: name what separates cells as "separator" under "cells" of the mapping'}`,
     );
   return table;
+};
+
+/** Titles above a header are short. */
+const headBytes = 65_536;
+
+/** The first line that has the names of all these columns; 0: none. */
+const lineWith = async (
+  path: string,
+  columns: readonly (readonly [string, ...unknown[]])[],
+): Promise<number> => {
+  await using handle = await openHandle(path);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
+  const lines = buffer.toString('utf8', 0, bytesRead).split(/\r?\n/);
+  return 1 + lines.findIndex((line) => columns.every(([column]) => line.includes(column)));
 };
 
 /** The parts of the resource's key. */

@@ -50,7 +50,6 @@ export const compareExport = async (
   await prepare(comparison, lastField);
   refuseDoubled(await db.all<[string, number]>(ofAccepted('count_doubled')), comparison);
   const users = await readNames(reading);
-  comparison.takeSample?.(await sampleOfExport(db, field));
   const items = await openFile(reading, 'lineItems');
   await readNumbersOf(items, comparison);
   await settleLineItems(items, reading);
@@ -59,6 +58,7 @@ export const compareExport = async (
   if (await hasRows(db, 'name_moves')) comparison.nameMoves = await nameMovesBy(db, ofNames('count_moves'));
   const unknownRoles = await readEnrollments(reading, users);
   await readResults(reading);
+  comparison.takeSample?.(await sampleOfExport(db, field));
   comparison.passedNames = await reassignedNamesOf(comparison, modes);
   if (await hasRows(db, 'formers')) await db.run(ofExport('yield_to_staying'));
   if (await hasRows(db, 'doubtful_names')) await db.run(ofExport('find_doubtful'));

@@ -54,22 +54,22 @@ export const sampleOfTable = async (
   };
 };
 
-/** Of an export of OneRoster: `names`, the names of its classes and users. */
+/** Of an export of OneRoster: `claims`, so that users without messages, such as guardians, are left out. */
 export const sampleOfExport = async (db: SqlEngine, userField: string): Promise<Sample> => {
-  const rows: Sample['rows'] = [];
-  for (const [type, file, field] of [
-    ['class', 'classes.csv', 'orgUnitCode'],
-    ['user', 'users.csv', userField],
-  ] as const) {
-    const found = await db.all<[string, string]>(
-      `SELECT id, name FROM names WHERE record_type = $1 AND problem IS NULL ORDER BY id LIMIT ${maxRows}`,
-      [type],
-    );
-    for (const [id, name] of found) rows.push({ file, line: 0, gives: `${id}: ${field} ${name}` });
-  }
-  const names = `SELECT DISTINCT CASE record_type WHEN 'class' THEN 'orgUnitCode' ELSE ${quotedText(userField)} END AS field, name
-    FROM names WHERE problem IS NULL AND active = 1 AND name <> ''`;
-  return { rows, unknown: await unknownIn(db, names) };
+  const rows = await db.all<[number, string, string, string]>(
+    `SELECT line, org_unit_or_object, user_name, wanted_value FROM claims
+     WHERE is_enrollment(state_kind) AND line IS NOT NULL ORDER BY line LIMIT ${maxRows}`,
+  );
+  const names = `SELECT 'orgUnitCode' AS field, org_unit_or_object AS name FROM claims WHERE is_enrollment(state_kind)
+    UNION SELECT ${quotedText(userField)}, user_name FROM claims`;
+  return {
+    rows: rows.map(([line, code, user, roleId]) => ({
+      file: 'enrollments.csv',
+      line,
+      gives: `enrollment-create: orgUnitCode ${code}, ${userField} ${user}, roleId ${roleId}`,
+    })),
+    unknown: await unknownIn(db, names),
+  };
 };
 
 /** As `grade.points 8.5`. */
@@ -140,7 +140,9 @@ const maxRemoved = 10;
 
 /** Of `difference`, before it is sent. What another file wants otherwise is no removal. */
 export const removedNamesIn = async (db: SqlEngine): Promise<RemovedNames> => {
-  const removed = `SELECT split_part(org_unit_or_object, '=', -1) AS course, split_part(user_name, '=', -1) AS person
+  const nameIn = (token: string): string =>
+    `regexp_replace(${token}, '^(orgUnitCode|orgUnitId|userName|orgDefinedId|userId)=', '')`;
+  const removed = `SELECT ${nameIn('org_unit_or_object')} AS course, ${nameIn('user_name')} AS person
     FROM difference ANTI JOIN replacements USING (key) WHERE change = 'removed'`;
   const people = await db.all<[string | null, string | null]>(
     `SELECT person, course FROM (${removed}) ORDER BY course, person LIMIT ${maxRemoved}`,

@@ -418,6 +418,16 @@ describe('it fails, and says why', () => {
     ],
     ['a header of one cell', `${'x'.repeat(70_000)}\n`, /longer than 65536 bytes/],
     ['cells between other signs', 'COURSE!LOGIN\n', /has one cell: name what separates cells as "separator"/],
+    [
+      'a title above the header',
+      `Registrations\n\n${tableOf('BIO,ada,S,active')}`,
+      /^enrollments.csv has its header in line 3. Export it without the lines above, or remove them$/,
+    ],
+    [
+      'a header in another case',
+      tableOf('BIO,ada,S,active').replace('STATUS', 'Status'),
+      /^enrollments.csv has Status, the mapping reads STATUS: they differ only by case/,
+    ],
     ['no header', 'BIO,ada,S,active\n', /has no column STATUS .*. The first row must name the columns/],
     ['an open quotation mark', tableOf('BIO,"ada,S,active'), /a quotation mark is not closed/],
   ])('of %s', async (_, content, why) => {

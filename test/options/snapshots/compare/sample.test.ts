@@ -85,13 +85,20 @@ test('an export shows the names that its settings give, and which the platform d
     'snapshot-settings.json': { roles, orgUnitCode: { from: 'classCode', case: 'lower' } },
   });
   expect(sample?.rows).toEqual([
-    { file: 'classes.csv', line: 0, gives: 'c-1: orgUnitCode bio' },
-    { file: 'classes.csv', line: 0, gives: 'c-2: orgUnitCode art' },
-    { file: 'users.csv', line: 0, gives: 'u-1: userName ada' },
-    { file: 'users.csv', line: 0, gives: 'u-2: userName tess' },
+    {
+      file: 'enrollments.csv',
+      line: 2,
+      gives: 'enrollment-create: orgUnitCode bio, userName ada, roleId 110',
+    },
+    {
+      file: 'enrollments.csv',
+      line: 3,
+      gives: 'enrollment-create: orgUnitCode bio, userName tess, roleId 109',
+    },
   ]);
   expect(sample?.unknown.map(({ field, count, examples }) => [field, count, examples[0]])).toEqual([
-    ['orgUnitCode', 2, { name: 'bio', nearest: 'BIO', differs: 'in upper and lower case alone' }],
+    // Nobody is enrolled in the other class.
+    ['orgUnitCode', 1, { name: 'bio', nearest: 'BIO', differs: 'in upper and lower case alone' }],
     ['userName', 2, { name: 'ada' }],
   ]);
 });

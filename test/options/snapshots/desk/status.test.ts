@@ -72,6 +72,13 @@ test('an import that failed is said first, whatever else there is to do, with wh
   ]);
 });
 
+test('a file that is empty is told as one whose content is awaited', () => {
+  const putAt = new Date(minutesAgo(0)).toISOString();
+  expect(firstOf({ waiting: [{ key: 'snapshots/a.csv', putAt, sizeBytes: 0 }] })[0]).toBe(
+    'snapshots/a.csv, put <1 min ago, is empty, and waits a minute for its content',
+  );
+});
+
 test('files that have not come for long are information, unless they hold something back; those of one pattern are ended together', () => {
   const droppedAt = new Date(Date.now() - 20 * 86_400_000 - 100).toISOString();
   const quiet = { name: 'last term.csv', id: 'an-id', droppedAt, heldBack: 0 };

@@ -155,6 +155,8 @@ export const openSnapshotText = ({ id, droppedAt, state, why }: SnapshotRecord):
 export const waitingFileText = (waiting: WaitingFile): string => {
   const { key, versionId, sizeBytes, putAt, behind, isEnd } = waiting;
   const file = `${plain(key)}${versionId === undefined ? '' : `, version ${plain(versionId)}`}`;
+  if (sizeBytes === 0 && behind === undefined && !isEnd)
+    return `${file}, put ${ageOf(Date.parse(putAt))} ago, is empty, and waits a minute for its content`;
   const until = behind === undefined ? 'for its turn to be imported' : `behind ${plain(behind)}`;
   if (isEnd)
     return `The end of ${plain(feedOf(waiting))}, begun ${ageOf(Date.parse(putAt))} ago, waits ${until}`;
