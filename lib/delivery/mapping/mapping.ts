@@ -207,7 +207,10 @@ export const readMapping = (
       const field = fieldIn(path, from, { types: types?.types ?? new Set(), cells });
       for (const value of fixedIn(field)) {
         const problem = types && problemOfFixed(value, types);
-        if (problem) problems.push(`${place}.data.${path}: gives ${JSON.stringify(value)}, but ${problem}`);
+        if (problem)
+          problems.push(
+            `${place}.data.${path}: ${value === null ? 'is still null' : `gives ${JSON.stringify(value)}`}, but ${problem}`,
+          );
       }
       return field;
     });

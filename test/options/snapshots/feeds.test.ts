@@ -626,6 +626,10 @@ test('a flat file of registrations is proposed a mapping by the statuses and ter
       },
     ],
   });
+  const { err } = await typed(`snapshots diff ${table} --map ${mapping}`);
+  expect(err.replaceAll(/\s+/g, ' ')).toContain(
+    'mapping.json cannot be used for a snapshot: messages[0].data.roleId: is still null, but',
+  );
 });
 
 test('of a table that nobody knows, the mapping that is written has every null named that must be filled in', async () => {
@@ -641,6 +645,7 @@ test('of a table that nobody knows, the mapping that is written has every null n
   const compared = async () =>
     (await typed(`snapshots diff ${table} --map ${mapping}`)).err.replaceAll(/\s+/g, ' ');
   const err = await compared();
+  expect(err).toContain(`${mapping} cannot be used for a snapshot`);
   for (const field of ['orgUnitCode', 'userName', 'roleId'])
     expect(err).toContain(`messages[0].data.${field}: must be a column`);
   writeFileSync(mapping, readFileSync(mapping, 'utf8').replaceAll('null', '"Fach"'));

@@ -81,7 +81,8 @@ export const diffSnapshot = async (
   const store = target === undefined ? emptyStore : await storeOf(target);
   const declared = feedPatternsIn(texts.get(settingsKey) ?? (await store.textIfAny(settingsKey)));
   const feed = feedFor(keyOf(file, name), declared);
-  if (map !== undefined) texts.set(mappingKeysOf(feed)[0], await readFile(map, 'utf8'));
+  const [mappingKey] = mappingKeysOf(feed);
+  if (map !== undefined) texts.set(mappingKey, await readFile(map, 'utf8'));
   let refusedRows: RefusedRow[] = [];
   const takeReport = async (path: string): Promise<void> => {
     refusedRows = await firstRows(createReadStream(path));
@@ -97,10 +98,10 @@ export const diffSnapshot = async (
     onProgress,
   }).catch((error: unknown) => {
     if (!(error instanceof RefusedError)) throw error;
-    const why =
-      settings === undefined
-        ? error.message
-        : error.message.replaceAll(`${settingsKey} in the bucket`, settings);
+    // Files on this machine took the place of those in the bucket.
+    const why = error.message
+      .replaceAll(`${settingsKey} in the bucket`, (key) => settings ?? key)
+      .replaceAll(mappingKey, (key) => map ?? key);
     throw new RefusedError(`${file} cannot be compared: ${why}.`);
   });
   const { counts, byKind, of, removals, lostColumns, rows, unknownRoles, excluded, refusals } = record;

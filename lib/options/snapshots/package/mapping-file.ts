@@ -28,6 +28,11 @@ export const mappingFor = async (
   const keys = mappingKeysOf(feed);
   let [place, text]: [string | undefined, string | undefined] = [undefined, undefined];
   for (const key of keys) if (text === undefined) [place, text] = [key, await store.textIfAny(key)];
+  const inLowerCase = feed.toLowerCase();
+  if (text === undefined && (await store.textIfAny(mappingKeysOf(inLowerCase)[0])) !== undefined)
+    throw new UnusableSnapshot(
+      `There is no mapping for ${feed}, but one for ${inLowerCase}: put the file by that name`,
+    );
   if (text === undefined)
     throw new UnusableSnapshot(
       `There is no mapping for the columns of ${feed}. Put one at ${keys[0]}, or at ${keys.at(-1)} for all tables`,

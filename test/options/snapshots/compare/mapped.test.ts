@@ -388,6 +388,14 @@ describe('it fails, and says why', () => {
     expect(failure(await drop(first))).toContain('Write the name "a\\n" without a backslash');
   });
 
+  test('by a name that differs from that of its mapping by case, with that name', async () => {
+    rmSync(bucket.at('snapshot-mapping.json'));
+    bucket.write('snapshot-mappings/enrollments.json', JSON.stringify({ messages: [enrollment] }));
+    expect(failure(await drop(first, 'snapshots/Enrollments.CSV'))).toBe(
+      'There is no mapping for Enrollments.CSV, but one for enrollments.csv: put the file by that name',
+    );
+  });
+
   test('without any mapping, and is imported once there is one', async () => {
     rmSync(bucket.at('snapshot-mapping.json'));
     expect(failure(await drop(first))).toBe(

@@ -4,6 +4,9 @@ import type { TablesSurvey } from '../tables.ts';
 
 export const mappingText = (mapping: object): string => `${JSON.stringify(mapping, null, 2)}\n`;
 
+const statusText =
+  'Of a status, "is" has the values that look like those of people who are enrolled, and "not" all others in the table: correct them. A row with another value is refused.';
+
 /** What tables hold that are not OneRoster's, and how to import them. */
 export const tablesView = (
   { file, isZip, tables }: TablesSurvey,
@@ -34,7 +37,7 @@ export const tablesView = (
         list([
           'Replace each null by the id that the role has on the platform; its administrators see it in the list of roles. Remove a role whose rows are not to be sent. A null under "when" stands for words that the table does not have.',
           'A column of orders, such as add and drop, makes "mode": "delta": the file has only what changed. "when" has the words that add, and "removed" those that end.',
-          'Of a status, "is" has the values that look like those of people who are enrolled, and "not" all others in the table: correct them. A row with another value is refused.',
+          ...(JSON.stringify(mapping).includes('"is":') ? [statusText] : []),
           'Compare the columns that name courses and users with what the crosswalk knows: orgUnitCode is the code of an org unit, userName the login, orgDefinedId the id of the student system.',
         ]),
       ),
