@@ -47,6 +47,12 @@ export const usualBlanks: readonly string[] = [
   ...['NULL', 'null', '(null)', '<null>', '\\N', 'N/A', '#N/A', 'n/a', 'NaN', 'None', 'undefined'],
 ];
 
+/** Whether it stands for nothing where an id is expected. */
+export const isNoId = (
+  text = '',
+  { empty = usualBlanks }: { empty?: readonly string[] | undefined },
+): boolean => empty.includes(text);
+
 /** An expression for a cell that may stand for nothing. */
 export const blankedSql = (cell: string, words: readonly string[]): string =>
   words.length === 0

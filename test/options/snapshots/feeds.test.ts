@@ -414,6 +414,22 @@ describe('a word that stands for nothing', () => {
     },
   );
 
+  test('that was accepted as an id stays until its row is gone', async () => {
+    const { put, platform, crosswalk, bucket } = newFiles({ cells: { empty: [] }, messages });
+    crosswalk.fill('userName', { ada: 101, ben: 102, NULL: 104 });
+    await put('t.csv', adding('ada', 'ben', 'NULL'));
+    bucket.write('snapshot-mapping.json', JSON.stringify({ messages }));
+    for (const names of [
+      ['ada', 'NULL'],
+      ['NULL', 'ada'],
+    ]) {
+      expect((await put('t.csv', adding(...names))).bodies).toEqual([]);
+      expect(platform.all()).toEqual(['2601 101 110', '2601 102 110', '2601 104 110']);
+    }
+    await put('t.csv', adding('ada'));
+    expect(platform.all()).toEqual(['2601 101 110']);
+  });
+
   test('is an id where the mapping says that nothing stands for nothing', async () => {
     const { put, platform, crosswalk } = newFiles({ cells: { empty: [] }, messages });
     crosswalk.fill('userName', { NULL: 104 });

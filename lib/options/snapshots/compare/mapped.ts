@@ -4,7 +4,7 @@ import { open as openHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Integration } from '../../../delivery/handle/integration.ts';
-import { usualBlanks } from '../../../delivery/mapping/cell-rules.ts';
+import { isNoId, usualBlanks } from '../../../delivery/mapping/cell-rules.ts';
 import type { Cell } from '../../../delivery/mapping/columns.ts';
 import {
   type Conditions,
@@ -21,7 +21,7 @@ import {
   removalsOf,
   unnamedValue,
 } from '../../../delivery/mapping/events.ts';
-import { columnsIn, mappingAs, type Origin } from '../../../delivery/mapping/mapping.ts';
+import { columnsIn, columnsOfOrigin, mappingAs, type Origin } from '../../../delivery/mapping/mapping.ts';
 import { timeIn } from '../../../delivery/mapping/times.ts';
 import { draftOf } from '../../../message/message.ts';
 import { ownText, safe } from '../../../message/safe-text.ts';
@@ -59,6 +59,8 @@ type Context = MappedFile & {
   meaning: SnapshotMapping;
   conditions: Conditions;
   acceptedIds: AcceptedIds;
+  /** Columns of the ids by which rows say whom they are about. */
+  idColumns: ReadonlySet<string>;
 };
 
 /**
@@ -102,6 +104,7 @@ export const compareMapped = async (
     meaning: { ...naming, cells: { empty: [...usualBlanks], ...naming.cells } },
     conditions: conditionsOf(mapping),
     acceptedIds: await acceptedIdsIn(db, mapping),
+    idColumns: columnsOfIds(naming),
   };
   const withoutMessage = await readRows(table, context);
   if (isDelta) await db.run(sql('take_latest'));
@@ -375,12 +378,16 @@ const isId = (text: string): boolean => text !== '' && text.length <= 255 && !co
 /** By what the row is known again, and the columns of its key that cannot be used. */
 const idOf = (
   { row, at, message }: OneRow,
-  { acceptedIds, mapping }: Context,
+  { acceptedIds, idColumns, mapping }: Context,
 ): { id: string; wrong: string[] } => {
   const cells = keyOf(row, message, mapping.cells);
   const wrong = columnsOfKey(message.key).filter((_, place) => !isId(cells[place] ?? ''));
   const key = cells.join(separator);
-  const id = `${kindOf(at)}${wrong.length === 0 ? `${separator}${key}` : `#${hash('sha256', key).slice(0, 20)}`}`;
+  // Rows of several people may have the same word: none of them is known again by it.
+  const isKey =
+    wrong.length === 0 &&
+    !message.key.some(({ name }, place) => idColumns.has(name) && isNoId(cells[place], mapping.cells));
+  const id = `${kindOf(at)}${isKey ? `${separator}${key}` : `#${hash('sha256', key).slice(0, 20)}`}`;
   return { id: acceptedIds.get(id) ?? id, wrong };
 };
 
@@ -490,6 +497,11 @@ const targetIn = (
 };
 
 const nameFields = new Set(sisFields.flat());
+
+const columnsOfIds = ({ messages }: SnapshotMapping): ReadonlySet<string> =>
+  new Set(
+    messages.flatMap(({ fields }) => fields.flatMap(({ from }) => (from ? columnsOfOrigin(from) : []))),
+  );
 
 const namingIn = (mapping: SnapshotMapping): SnapshotMapping => ({
   ...mapping,
