@@ -1,6 +1,7 @@
 import {
   type FailureKind,
   failureKinds,
+  grantsOf,
   letterUseOf,
   needsDecision,
   needsPerson,
@@ -861,6 +862,16 @@ const replayAllView = (groups: readonly Group[]): View => {
   ];
 };
 
+/** What tells a cause from the others, in its first words. */
+const causeTitle = (group: Group): string => {
+  const [grant, other] = group.grants;
+  const [, permission] = /\bsecurityVariableName: (\w+)/.exec(group.words[0] ?? '') ?? [];
+  if (permission !== undefined) return `Permission ${permission} is missing`;
+  return grant !== undefined && other === undefined && grantsOf(group.kind)?.of === 'scope'
+    ? `Scope ${plain(grant)} is missing`
+    : causeText(group);
+};
+
 /** `isSentWithAll`: the replay of all causes sends it, too. Only the console has a button for it then. */
 const firstOfCause = (group: Group, isSentWithAll: boolean): Block => {
   const { letters, kind, function: name, cause, newestMs } = group;
@@ -881,7 +892,11 @@ const firstOfCause = (group: Group, isSentWithAll: boolean): Block => {
       { links: otherLinks(group, { cause }) },
     ],
     needsNobody(group) ? 'watch' : 'today',
-    { title: `${kind}: ${of}`, text: causeText(group), whom: harmText([group]) },
+    {
+      title: causeTitle(group),
+      text: `${of} · ${ageOf(newestMs)} · ${kind}`,
+      whom: harmText([group]),
+    },
   );
 };
 

@@ -26,7 +26,7 @@ const keyOf = (control) => {
   const own =
     control.name ||
     control.getAttribute('href') ||
-    (control.parentElement?.matches('.panel') ? 'panel' : text);
+    (control.parentElement?.matches('.panel, .fold') ? control.parentElement.className : text);
   return [control.tagName, own, form?.getAttribute('action'), ...fields].join('\n');
 };
 
@@ -245,8 +245,10 @@ const select = (form) => {
 const hideNeedless = () => {
   for (const more of document.querySelectorAll('.step > .more:not([open], :has(> :not(summary)))')) {
     more.hidden = false;
-    const texts = [...more.parentElement.querySelectorAll('.line, .said > p')];
-    more.hidden = texts.every(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth);
+    const texts = [...more.parentElement.querySelectorAll(':scope > p')];
+    more.hidden = texts.every(
+      ({ scrollWidth, clientWidth, offsetParent }) => offsetParent && scrollWidth <= clientWidth,
+    );
   }
 };
 addEventListener('resize', hideNeedless);

@@ -100,7 +100,7 @@ const severities: Record<Severity, string> = {
   shortcut: 'All at once',
 };
 
-/** A card with one button. Each of its texts is cut to one line, until it is opened. */
+/** One row with one button. Where there are many, each of its texts is cut to one line, until it is opened. */
 const stepOf = ({ step, severity, card, next }: Step, showing: RenderOptions): Html => {
   const { title = sentenceOf(step), text: what, whom = '' } = card ?? {};
   const [remedy] = next.filter((each): each is Note => !!each && 'tone' in each && each.tone === 'todo');
@@ -112,13 +112,15 @@ const stepOf = ({ step, severity, card, next }: Step, showing: RenderOptions): H
   const rest = next.filter((each) => each !== remedy && !(each && isAction(each)));
   const inside = shown([...rest, ...others], { ...showing, level: 3 });
   const isCut = card !== undefined || remedy !== undefined || String(inside) !== '';
-  return html`<li class="step ${severity}"><div class="top"><p class="line"><span class="badge ${severity}">${severities[severity]}</span> <span class="title">${pieceOf({ text: title, ...(step.to && { to: step.to }) }, showing)}</span></p>${
+  const about = [what, whom].filter(Boolean).join(' · ');
+  return html`<li class="step ${severity}"><span class="badge ${severity}">${severities[severity]}</span>
+<p class="title" title="${plain(title)}">${pieceOf({ text: title, ...(step.to && { to: step.to }) }, showing)}</p>${
+    about === '' ? '' : html`<p class="what" title="${plain(about)}">${said(about)}</p>`
+  }${remedy === undefined ? '' : html`<p class="remedy">→ ${said(sentenceOf(remedy))}</p>`}${
     main === undefined
       ? ''
       : html`<div class="act main">${actionsOf([main], { ...showing, isShort: true })}</div>`
-  }</div><div class="said">${
-    what === undefined ? '' : html`<p class="what">${said([what, whom].filter(Boolean).join(' · '))}</p>`
-  }${remedy === undefined ? '' : html`<p class="remedy">→ ${said(sentenceOf(remedy))}</p>`}</div>${isCut ? html`<details class="more"><summary aria-label="More about: ${plain(title)}">More</summary>${inside}</details>` : ''}</li>`;
+  }${isCut ? html`<details class="more"><summary aria-label="More about: ${plain(title)}">More</summary>${inside}</details>` : ''}</li>`;
 };
 
 const isOffered = (action: Action, { as = 'console' }: RenderOptions): boolean =>
@@ -129,10 +131,11 @@ const figuresOf = (
   { figures, health, beside }: Extract<Block, { figures: readonly Figure[] }>,
   showing: RenderOptions,
 ): Html =>
-  html`<div class="strip"><div><dl class="figures">${figures.map(
+  // A small screen has them in one line, until it is opened.
+  html`<details class="fold"><summary>${figures.slice(0, 2).map(({ label, value }) => html`${label}: ${value} · `)}<span class="${health.tone}">${marks[health.tone]} ${said(sentenceOf(health))}</span></summary><div class="strip"><div><dl class="figures">${figures.map(
     ({ label, value, tone = 'plain', to, note }) =>
       html`<div><dt>${label}</dt><dd class="${tone}">${pieceOf({ text: value, ...(to && { to }) }, showing)}${note === undefined ? '' : html` <span class="quiet">${note}</span>`}</dd></div>`,
-  )}</dl>${noteOf(health, showing)}</div>${blockOf(beside, showing)}</div>`;
+  )}</dl>${noteOf(health, showing)}</div>${blockOf(beside, showing)}</div></details>`;
 
 const foldOf = (
   { fold, summary, tone = 'plain' }: Extract<Block, { fold: View }>,

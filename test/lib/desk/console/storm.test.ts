@@ -42,6 +42,10 @@ describe.skipIf(browserPath() === undefined)('in a storm of fifteen causes', () 
     const cards = await page.locator('.step:not(.note, .shortcut)').evaluateAll((all) =>
       all.map((card) => ({
         bottom: card.getBoundingClientRect().bottom,
+        height: card.getBoundingClientRect().height,
+        cut: [...card.querySelectorAll('.title, .what')].filter(
+          (each) => each.scrollWidth > each.clientWidth && each.getAttribute('title') !== each.textContent,
+        ).length,
         severity: card.querySelector('.badge')?.textContent ?? '',
         filled: card.querySelectorAll('.act.main :is(button, a)').length,
       })),
@@ -49,7 +53,10 @@ describe.skipIf(browserPath() === undefined)('in a storm of fifteen causes', () 
     // Those that need a decision are one card for each kind.
     expect(cards.length).toBeGreaterThanOrEqual(causesOfStorm);
     expect(Math.max(...cards.map(({ bottom }) => bottom))).toBeLessThanOrEqual(800);
-    for (const { severity, filled } of cards) {
+    // So that 24 causes fit.
+    expect(Math.max(...cards.map(({ height }) => height))).toBeLessThanOrEqual(28);
+    for (const { severity, filled, cut } of cards) {
+      expect(cut, 'what is cut can be read').toBe(0);
       expect(severity).toMatch(/^(Act now|Today|Watch)$/);
       expect(filled).toBeLessThanOrEqual(1);
     }
