@@ -1,7 +1,7 @@
 import type { UndecidedKind } from '../../message/failure-kinds.ts';
 import { jsonIn } from '../../message/json.ts';
 import type { Filter } from '../messages/letters/filter.ts';
-import type { RevealedLetter } from '../messages/verify/compare.ts';
+import type { Comparison, RevealedLetter } from '../messages/verify/compare.ts';
 import type { VerifyResult } from '../messages/verify/verify.ts';
 import { filterOptions } from './filter-options.ts';
 import { countOf, numberOf } from './format.ts';
@@ -14,8 +14,8 @@ import {
   list,
   type Note,
   part,
-  type StyledText,
   section,
+  type Tone,
   table,
   text,
   type View,
@@ -151,7 +151,7 @@ export const comparisonView = ({ comparison }: RevealedLetter): View => {
   if ('unknown' in comparison)
     return [{ tone: 'warn', text: `Not compared with the platform: ${comparison.unknown}.` }];
   const { fields, sentAt, changedAt } = comparison;
-  const isSame = fields.every(({ sent, shown }) => sent === shown);
+  const note = findingNotes[findingOf(comparison)];
   return [
     table('The message and the platform', fields, {
       // The ledger's name for what has no fields, as an enrollment.
@@ -162,11 +162,42 @@ export const comparisonView = ({ comparison }: RevealedLetter): View => {
     text(
       `The message is from ${sentAt}. ${changedAt === undefined ? 'The platform does not say when it last changed this.' : `The platform last changed this at ${changedAt}.`}`,
     ),
-    isSame && {
-      tone: 'good',
-      text: 'The platform holds what this message sets, so the letter can be discarded.',
-    },
+    note !== undefined && note,
   ];
+};
+
+type Finding = 'unknown' | 'same' | 'nothing there' | 'differs' | 'newer there' | 'older there';
+
+const findingOf = (comparison: Comparison | undefined): Finding => {
+  if (comparison === undefined || 'unknown' in comparison) return 'unknown';
+  const { fields, sentAt, changedAt } = comparison;
+  if (fields.every(({ sent, shown }) => sent === shown)) return 'same';
+  // What the platform does not show may be there.
+  const isEmpty = fields.every(({ shown = '' }) => shown === '');
+  if (isEmpty) return fields.some(({ shown }) => shown === '') ? 'nothing there' : 'unknown';
+  if (changedAt === undefined) return 'differs';
+  return Date.parse(changedAt) > Date.parse(sentAt) ? 'newer there' : 'older there';
+};
+
+const findingTones: Record<Finding, Tone> = {
+  unknown: 'unknown',
+  same: 'good',
+  'nothing there': 'warn',
+  differs: 'unknown',
+  'newer there': 'good',
+  'older there': 'warn',
+};
+
+/** What follows from it, where only one decision is likely. */
+const findingNotes: Partial<Record<Finding, Note>> = {
+  same: {
+    tone: 'good',
+    text: 'The platform holds what this message sets, so the letter can be discarded.',
+  },
+  'nothing there': {
+    tone: 'warn',
+    text: 'Nothing is there. Unless it was removed on purpose, the letter can be sent.',
+  },
 };
 
 /** What outdated messages set beside what the platform shows, one a row. */
@@ -190,7 +221,10 @@ export const comparedTable = (
         : `not compared: ${comparison?.unknown ?? 'it was not asked'}`,
     'Changed there': ({ comparison }) =>
       comparison && 'fields' in comparison ? dateText(comparison.changedAt) : '–',
-    Compared: ({ comparison }) => comparedBadge(comparison),
+    Compared: ({ comparison }) => {
+      const finding = findingOf(comparison);
+      return badge(finding, findingTones[finding]);
+    },
   });
 
 /** `2026-03-01 09:12`. */
@@ -210,17 +244,6 @@ const valueText = (field: string, value: string | undefined): string => {
   const text = value === undefined ? 'not shown' : value || 'nothing';
   // The ledger's name for what has no fields, as an enrollment.
   return field === 'whole' ? text : `${field} ${text}`;
-};
-
-const comparedBadge = (comparison: RevealedLetter['comparison']): StyledText => {
-  if (comparison === undefined || 'unknown' in comparison) return badge('unknown', 'unknown');
-  const { fields, sentAt, changedAt } = comparison;
-  if (fields.every(({ sent, shown }) => sent === shown)) return badge('same', 'good');
-  if (fields.every(({ shown = '' }) => shown === '')) return badge('nothing there', 'warn');
-  if (changedAt === undefined) return badge('differs', 'unknown');
-  return Date.parse(changedAt) > Date.parse(sentAt)
-    ? badge('newer there', 'good')
-    : badge('older there', 'warn');
 };
 
 /** Contains the kind: an old screen must not decide on a letter whose kind has changed since. */

@@ -38,7 +38,7 @@ export const whyNotLookedUp = (
   integration: Integration<unknown> | undefined,
 ): string | undefined => {
   if (kind === 'outdated')
-    return 'the platform may hold something newer: reveal the message beside what the platform shows, and compare. Replay the letter only if the platform has something older or nothing. If not, discard it';
+    return 'compare the revealed message with what the platform shows, as that may be newer. Replay the letter only if the platform has something older or nothing. If not, discard it';
   if (integration === undefined) return 'its function is not one of this deployment';
   if (integration.verify === undefined)
     return 'looking it up does not decide this: the letter says what to do';
