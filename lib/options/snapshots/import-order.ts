@@ -15,9 +15,12 @@ type TurnRequest = {
 /** A file gateway makes an empty object before the content. Whoever puts that starts an import of its own. */
 const emptyMs = 60_000;
 
+const awaitsContent = ({ sizeBytes, isEnd, putAt }: UnacceptedFile): boolean =>
+  sizeBytes === 0 && !isEnd && Date.now() < Date.parse(putAt) + emptyMs;
+
 /**
  * Whether the turn of an import has come: files are imported one at a time, in the order in which they were put. An import that waits for a
- * person holds up only its own feed. The import first writes that its file waits. An execution that is running without such an entry is of an
+ * person, or for the content of an empty file, holds up only its own feed. The import first writes that its file waits. An execution that is running without such an entry is of an
  * earlier version, or has only just begun.
  */
 export const mayImportNow = async (
@@ -29,21 +32,22 @@ export const mayImportNow = async (
   if (!running.includes(executionArn)) return false;
   // There is nothing to import.
   if (own === undefined) return true;
-  const isEmpty = own.sizeBytes === 0 && !own.isEnd;
-  if (isEmpty && Date.now() < Date.parse(own.putAt) + emptyMs) return false;
+  if (awaitsContent(own)) return false;
   const write = (is: UnacceptedFile['is']) => writeUnaccepted(store, executionArn, { ...own, is });
   const older = running.slice(0, running.indexOf(executionArn));
   const others = running.filter((arn) => arn !== executionArn);
   const look = () => Promise.all(others.map((arn) => readUnaccepted(store, arn)));
   if (own.is !== 'at work') {
     const seen = await look();
-    const held = seen.filter((other) => other?.is === 'held');
-    const isBehindHeld = (one: UnacceptedFile): boolean =>
-      held.some((each) => each !== undefined && isOfFeed(each, one) && byPut(each, one) < 0);
+    const holding = seen.flatMap((other) =>
+      other && (other.is === 'held' || awaitsContent(other)) ? [other] : [],
+    );
+    const isHeldUp = (one: UnacceptedFile): boolean =>
+      awaitsContent(one) || holding.some((each) => isOfFeed(each, one) && byPut(each, one) < 0);
     const isBefore = (other: UnacceptedFile | undefined, at: number): boolean => {
       if (other === undefined) return older.includes(others[at] ?? '');
       if (other.is === 'held') return isOfFeed(other, own) && byPut(other, own) < 0;
-      return other.is !== 'waiting' || (byPut(other, own) < 0 && !isBehindHeld(other));
+      return other.is !== 'waiting' || (byPut(other, own) < 0 && (isOfFeed(other, own) || !isHeldUp(other)));
     };
     const before = seen.filter(isBefore);
     if (before.length > 0) {

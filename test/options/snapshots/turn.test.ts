@@ -75,6 +75,29 @@ describe('the turn of an import', () => {
     expect(await comes(0, 1)).toBe(true);
     expect(await comes(60_000, 0)).toBe(true);
   });
+
+  test('comes to other feeds while an empty file waits for its content, and to its own feed afterwards', async () => {
+    const { store } = bucketFolder(temporaryFolder());
+    const running = ['empty', 'next', 'other'].map(arnOf);
+    const comes = (name: string, file: string, ageMs: number) =>
+      mayImportNow(running, {
+        executionArn: arnOf(name),
+        request: { key: file, versionId: name },
+        store: {
+          ...store,
+          find: async () => ({
+            key: file,
+            etag: '',
+            sizeBytes: name === 'empty' ? 0 : 1,
+            droppedMs: Date.now() - ageMs,
+          }),
+        },
+      });
+    expect(await comes('empty', key, 20_000)).toBe(false);
+    expect(await comes('next', key, 10_000)).toBe(false);
+    expect(await comes('other', 'snapshots/b.csv', 5_000)).toBe(true);
+  });
+
   test('comes in the order of the puts, whichever notice came first, and once the one at work has ended', async () => {
     const { comes, running } = turns({ late: 3, early: 1, middle: 2 });
     // They have begun: each is listed before it waits.
