@@ -26,6 +26,12 @@ export type TimeOrProblem =
 
 const noTime: TimeOrProblem = { problem: safe`must be a time such as 2026-01-31T09:30:00Z` };
 
+const shortYear = /^\d{1,2}[-./\s]+(\d{1,2}|\p{L}[\p{L}\p{M}]{2,20})[-./\s]+\d\d(?!\d)/u;
+const yearOfTwoDigits: TimeOrProblem = {
+  isUnclear: true,
+  problem: safe`has a year of two digits. Write it with four`,
+};
+
 /**
  * The time in a text as programs write it: with a space, with a short offset or none, as a day without a time, as digits only, or with the
  * day first. A day without a time means its beginning. A text that can be read in two ways is refused.
@@ -34,7 +40,7 @@ export const timeIn = (text: string, rules: Rules): TimeOrProblem => {
   const whole = text.trim();
   if (ofMessages.test(whole)) return { time: whole };
   const found = form.exec(whole)?.groups;
-  if (found === undefined) return noTime;
+  if (found === undefined) return shortYear.test(whole) ? yearOfTwoDigits : noTime;
   if (found.first !== undefined && rules.dateOrder === undefined)
     return {
       isUnclear: true,

@@ -435,6 +435,8 @@ describe('a time', () => {
     ['2026-10-25 02:30', berlin, expect.stringMatching(/^2026-10-25T0[01]:30:00Z$/)],
     ['2026-11-28 09:30', {}, 'has no offset from UTC. Set "timeZone" under "cells", as in "Europe/Berlin"'],
     ['1/05/2023 09:30', berlin, 'can be two days, as 1/05/2023 can. Set "dateOrder" under "cells"'],
+    ['06-MAR-26', berlin, 'has a year of two digits. Write it with four'],
+    ['6.3.26 14:05', berlin, 'has a year of two digits. Write it with four'],
     // Its schema says what is wrong.
     ['2026-02-30', berlin, '2026-02-30'],
     ['yesterday', berlin, 'yesterday'],
