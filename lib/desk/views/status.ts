@@ -431,7 +431,7 @@ const versionRemedies = {
 
 /** First what stops everything, then what only a person can decide, then the largest causes. */
 const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): View => {
-  const { connection, deployed, paused = [], waiting } = status;
+  const { deployed, paused = [], waiting } = status;
   const { groups } = letters;
   // Larger ones first, and what heals by itself last.
   const causes = groups
@@ -455,15 +455,25 @@ const firstOf = ({ letters, ...status }: Status<OptionStatus>, most: number): Vi
   ];
   if (all.length > 0) return all;
   if (waiting.length > 0) return [text('Nothing: messages that wait continue by themselves.')];
+  const unknown = unknownIn(status, letters);
+  return unknown === undefined
+    ? [{ tone: 'good', text: 'Nothing. All is well.' }]
+    : [{ tone: 'unknown', text: `Nothing, as far as is known. ${unknown}` }];
+};
+
+/** Why nobody may say that all is well; undefined: all is known. */
+const unknownIn = (
+  status: Omit<Status<OptionStatus>, 'letters'>,
+  letters: Status['letters'],
+): string | undefined => {
+  const { connection, waiting } = status;
   const unknown = [
     ...status.options.flatMap((each) => each.unknown ?? []),
     ...(letters.unread === undefined ? [] : [letters.unread]),
     ...unrecordedText(status),
   ];
-  if (unknown.length === 0 && connection && credentialNote(connection, waiting).tone === 'good')
-    return [{ tone: 'good', text: 'Nothing. All is well.' }];
-  const why = unknown.length > 0 ? unknown.join(' ') : 'See “Platform”.';
-  return [{ tone: 'unknown', text: `Nothing, as far as is known. ${why}` }];
+  if (unknown.length > 0) return unknown.join(' ');
+  return connection && credentialNote(connection, waiting).tone === 'good' ? undefined : 'See “Platform”.';
 };
 
 /** What to do first, as data: what is wrong, what to do about it, and the commands to type. */
@@ -485,13 +495,10 @@ export const todoIn = (status: Status<OptionStatus>, typed: (command: string) =>
   });
 
 /** A person must act now or today, or nobody knows whether that is so. */
-export const needsSomebody = (status: Status<OptionStatus>): boolean =>
-  firstOf(status, Number.POSITIVE_INFINITY).some(
-    (block) =>
-      block &&
-      ('step' in block
-        ? block.severity === 'now' || block.severity === 'today'
-        : 'tone' in block && block.tone === 'unknown'),
+export const needsSomebody = ({ letters, ...status }: Status<OptionStatus>): boolean =>
+  unknownIn(status, letters) !== undefined ||
+  firstOf({ letters, ...status }, Number.POSITIVE_INFINITY).some(
+    (block) => block && 'step' in block && ['now', 'today'].includes(block.severity),
   );
 
 const overdueSteps = (look: Status['expected']): View =>

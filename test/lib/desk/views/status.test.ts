@@ -508,6 +508,7 @@ test('a script hears whether a person must act today, and not of what heals by i
   expect(needed([], { reach: away })).toBe(true);
   // What is not known may need somebody.
   expect(needed([], { connection: undefined })).toBe(true);
+  expect(needed([groupOf('unavailable', 2)], { connection: undefined })).toBe(true);
 });
 
 test('what is expected and has not come is among what to do first, and how old the look is', () => {
