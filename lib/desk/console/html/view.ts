@@ -279,6 +279,7 @@ const isList = (cell: Cell): cell is readonly StyledText[] => Array.isArray(cell
 const isTick = (cell: Cell): boolean => typeof cell === 'object' && 'tick' in cell;
 const isNothing = (cell: Cell): boolean =>
   !cell || cell === '–' || (typeof cell === 'object' && 'sinceMs' in cell && cell.sinceMs === undefined);
+const isCutCell = (cell: Cell): cell is StyledText => typeof cell === 'object' && 'isApart' in cell;
 const isNumber = (cell: Cell): boolean =>
   typeof cell === 'number' || (typeof cell === 'object' && ('sinceMs' in cell || 'count' in cell));
 
@@ -320,7 +321,7 @@ const tableOf = (given: Table, showing: RenderOptions): Html => {
   });
   // A small screen shows each row as a list, with the titles before the cells.
   const td = (cell: Cell, at: number): Html =>
-    html`<td${classAt(at)} data-title="${labelOf(titles[at])}"${isNothing(cell) ? html` data-nothing` : ''}>${cellOf(cell, showing)}${at === drawn ? bar(Number(cell) / most) : ''}</td>`;
+    html`<td${classAt(at)} data-title="${labelOf(titles[at])}"${isCutCell(cell) ? html` title="${plain(cell.text)}"` : ''}${isNothing(cell) ? html` data-nothing` : ''}>${cellOf(cell, showing)}${at === drawn ? bar(Number(cell) / most) : ''}</td>`;
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption class="unseen">${caption}</caption><thead><tr>${head}</tr></thead>
 <tbody>${rows.map(({ cells }) => html`<tr>${cells.map(td)}</tr>`)}</tbody></table></div>`;

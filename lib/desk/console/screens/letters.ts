@@ -143,6 +143,7 @@ const search = async (services: ConsoleServices, context: Context) => {
 };
 
 const by: Record<string, (letter: LetterRecord) => string | number> = {
+  oldest: ({ atMs }) => atMs,
   newest: ({ atMs }) => -atMs,
   function: ({ function: name }) => name,
   kind: ({ kind }) => kind,
@@ -152,19 +153,26 @@ const by: Record<string, (letter: LetterRecord) => string | number> = {
 
 const sorted = (letters: LetterSearch, filter: Filter, sort: string): LetterRecord[] => {
   const found = letters.matching(filter);
-  const keyOf = Object.hasOwn(by, sort) ? by[sort] : undefined;
-  if (keyOf === undefined) return found;
-  return found
-    .map((letter) => ({ letter, key: keyOf(letter) }))
-    .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
-    .map(({ letter }) => letter);
+  const keyOf = by[Object.hasOwn(by, sort) ? sort : 'oldest'] ?? subjectOf;
+  return (
+    found
+      .map((letter) => ({ letter, key: keyOf(letter) }))
+      // By id where the keys are the same: rows that change places are ticked by mistake.
+      .sort(
+        (one, other) => compared(one.key, other.key) || compared(one.letter.message, other.letter.message),
+      )
+      .map(({ letter }) => letter)
+  );
 };
 
-/** Nothing is preset. The script writes on each button how many letters are chosen. */
+const compared = (one: string | number, other: string | number): number =>
+  one < other ? -1 : one > other ? 1 : 0;
+
+/** Nothing is preset. Before a person has chosen, only the choice is shown. The script writes on each button how many letters are chosen. */
 const actions = (matching: number, elsewhere: number): Html => {
   const act = (text: string, to: string, look = ''): Html =>
     html`<button formaction="${to}"${look === '' ? '' : html` class="${look}"`}>${text} <span data-chosen></span></button> `;
-  return html`<fieldset class="actions"><legend>Do with</legend>${whichOf(matching, elsewhere)}
+  return html`<fieldset class="actions chosen"><legend class="unseen">Do with</legend>${whichOf(matching, elsewhere)}
 ${act('Replay', '/replay')}${act('Edit', '/edit')}${act('Export', '/export')}${act('Discard', '/discard', 'danger')}</fieldset>`;
 };
 
@@ -185,10 +193,16 @@ const filterForm = (given: FilterTexts, { integrations }: ConsoleServices): Html
     textField(name, label, { value: given[name]?.join(', '), hint });
   const select = (name: string, label: string, options: readonly string[]): Html =>
     choice(name, label, { options, none: 'any', chosen: given[name] ?? [] });
-  return html`<details class="fold"${Object.keys(given).length > 0 ? html` open` : ''}><summary>Filter</summary>
+  const { error: _, ...kept } = given;
+  const chips = Object.entries(given).map(([name, values]) => {
+    const others: FilterTexts = { ...kept };
+    delete others[name];
+    return html`<span class="chip">${name}: ${values.join(', ')}<a href="${href('/letters', others)}" aria-label="Without the filter ${name}">×</a></span> `;
+  });
+  return html`<details class="filters"><summary>Filter</summary>
 <form method="post" action="/letters/search" class="filter" role="search">
 ${select('function', 'Function', [...integrations.keys()])}${select('kind', 'Kind', letterKinds)}
 ${field('error', 'Error holds', 'not found')}${field('status', 'Status', '403, 5xx')}${field('user', 'User', 'id')}${field('orgUnit', 'Org unit', 'id or code')}
 ${field('since', 'Since', '36h')}${field('until', 'Until', '2h')}${field('minReplays', 'Replays, at least')}${given.cause ? field('cause', 'Cause') : ''}
-<button>Filter</button> <a href="/letters">All</a></form></details>`;
+<button>Filter</button> <a href="/letters">All</a></form></details>${chips.length === 0 ? '' : html`<div class="kept">${chips}</div>`}`;
 };

@@ -120,6 +120,7 @@ describe.skipIf(browserPath() === undefined)('by keyboard alone', () => {
 
   test('two of the letters that a filter finds are ticked, planned and replayed', async () => {
     await toScreen('Letters');
+    await press(page.locator('.filters > summary'));
     await reach(page.getByLabel('Function'));
     // What is typed chooses within a list.
     await page.keyboard.type('grade-push');
