@@ -141,7 +141,7 @@ export const stillFailing = (groups: readonly PlannedGroup[]): View =>
       sum(each),
       'letter comes',
       'letters come',
-    )} back if ${each.length === 1 ? 'its cause is' : 'their causes are'} still there (${kind}).`,
+    )} back if ${each.length === 1 ? 'the cause is' : 'their causes are'} still there (${kind}).`,
   }));
 
 /** To correct what is invalid. */

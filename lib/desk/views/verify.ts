@@ -30,6 +30,13 @@ const verdicts: Record<LookUpFinding, Note> = {
   unclear: { tone: 'bad', text: 'these letters stay' },
 };
 
+/** What was seen, where the look itself says no more. */
+const seenTexts: Record<LookUpFinding, string> = {
+  found: 'the platform shows it',
+  absent: 'the platform does not show it, and its call can no longer act',
+  unclear: '',
+};
+
 /** What the audit log says of a decision that follows from the look. */
 export const verifyReasons = {
   found: 'verify: found on the platform',
@@ -52,7 +59,7 @@ export const verifiedView = (
         Function: (letter) => letter.function || '–',
         ...about,
         Found: ({ found }) => badge(found, verdicts[found].tone),
-        Why: ({ why = '' }) => why,
+        Why: ({ found, why = seenTexts[found] }) => why,
         Decide: ({ id, found }) => ({ ...decisionForm(id, verifyReasons[found]), summary: 'Decide' }),
       }),
     ),
