@@ -25,7 +25,7 @@ export type Option = {
   /** By path, what its forms do, as typed. */
   forms?: Readonly<Record<string, string>>;
   /** Paths of its forms that change nothing but what a screen shows. */
-  looks?: readonly string[];
+  readOnlyForms?: readonly string[];
   /** What exports of the SIS say, for whoever compares it with the platform. */
   acceptedExports?(): Promise<{ readAcceptedExports: ReadAcceptedExports }>;
   /** What waits for a person, and what came last. Read every 15 minutes by `dead-letter-replay`, while its functions are deployed. */
@@ -43,7 +43,7 @@ export type OptionDesk = {
   addCommands?(program: Command, cli: Cli): void;
   screens?(): Promise<(services: ConsoleServices) => void>;
   status?(): Promise<StatusPart>;
-  reassignedNames?(): Promise<ReassignedNames>;
+  reassignedNames?(): Promise<ReassignedNamesReview>;
 };
 
 /** What an option has for the people on call. @throws if it cannot be read. */
@@ -60,7 +60,7 @@ export type OnCall = {
 export type StatusPart = (target: Target, signal: AbortSignal) => Promise<OptionStatus>;
 
 /** Names of users that an option does not use until a person has looked, for the commands of the crosswalk. */
-export type ReassignedNames = {
+export type ReassignedNamesReview = {
   /** `names`: undefined if they cannot be read with these rights. */
   read(
     target: Target,

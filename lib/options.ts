@@ -14,7 +14,7 @@ export const options: readonly Option[] = everyOption;
 type RolesOf<Each> = Each extends { roles: infer Roles } ? keyof Roles : never;
 
 /** What people do with options, as typed. */
-export type OptionVerb = RolesOf<(typeof everyOption)[number]>;
+export type OptionCommand = RolesOf<(typeof everyOption)[number]>;
 
 /** What is deployed for each. */
 export const loadOptionParts = async (): Promise<FunctionParts[]> =>

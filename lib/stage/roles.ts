@@ -1,4 +1,4 @@
-import { type OptionVerb, options } from '../options.ts';
+import { type OptionCommand, options } from '../options.ts';
 
 /**
  * The roles of the people who operate a stage, the one that may least first. Each is a policy in template/people.ts; who has a role is
@@ -34,7 +34,7 @@ const roleOfCore = {
   'auth-url': 'lead',
 } as const satisfies Record<string, Role>;
 
-export type CommandName = keyof typeof roleOfCore | OptionVerb;
+export type CommandName = keyof typeof roleOfCore | OptionCommand;
 
 export const roleOf: Readonly<Record<CommandName, Role>> = Object.assign(
   { ...roleOfCore },

@@ -10,7 +10,7 @@ import { atMost } from '../../lib/options/crosswalk-fill/files.ts';
 import { type FillAnswer, fillJob } from '../../lib/options/crosswalk-fill/fill.ts';
 import { createFillServices } from '../../lib/options/crosswalk-fill/fill-services.ts';
 import { fillSettings } from '../../lib/options/crosswalk-fill/fill-settings.ts';
-import { retainedIn, retainedKey } from '../../lib/options/crosswalk-fill/retained-names.ts';
+import { heldIn, heldKey } from '../../lib/options/crosswalk-fill/retained-names.ts';
 import { createQuickDynamoDb } from '../../lib/runtime/aws/dynamodb-quick.ts';
 import { readSettings } from '../../lib/runtime/aws/setting.ts';
 import { localClient } from '../local/aws/aws.ts';
@@ -80,7 +80,7 @@ const remove = (key: string) => stack().s3.send(new DeleteObjectCommand({ Bucket
 const users = (body: string | Uint8Array) => put('crosswalk/users.csv', body);
 const report = () => textAt('crosswalk/report.csv');
 /** Which names are held, and why, as operators are told. */
-const retained = async () => retainedIn(await jsonAt(retainedKey)).held;
+const retained = async () => heldIn(await jsonAt(heldKey)).held;
 const of = ({ fills }: FillAnswer, kind: string, source: string) =>
   fills.find((each) => each.kind === kind && each.source === source);
 /** Enough org units that one of them is less than 5 percent. */

@@ -22,7 +22,7 @@ export type Plan = {
  * What becomes of something that a container does to the outside: of a call, a write, a letter. `cut`, `lost` and `late`
  * are without an answer: it never happened, it has, it will. `twice` is sent again by a client whose answer got lost.
  */
-export type Fate = (typeof outcomes)[number];
+export type PlayedOutcome = (typeof outcomes)[number];
 const outcomes = [
   'well',
   'refused',
@@ -45,7 +45,7 @@ export type Step =
       count: number;
       again: 'never' | 'in flight' | 'deleted';
     }
-  | { do: 'go on'; pick: number; fate: Fate }
+  | { do: 'go on'; pick: number; outcome: PlayedOutcome }
   | { do: 'pass'; seconds: number }
   | { do: 'kill'; container: number }
   /** A person changes the platform by hand. */
@@ -108,7 +108,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: only('go on'),
       pick: fc.nat({ max: 5 }),
-      fate: fc.oneof(often(5, 'well'), { weight: 2, arbitrary: misfortune }),
+      outcome: fc.oneof(often(5, 'well'), { weight: 2, arbitrary: misfortune }),
     }),
   },
   {

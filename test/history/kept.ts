@@ -1,4 +1,4 @@
-import type { Fate, History, Plan, Step } from './history.ts';
+import type { History, Plan, PlayedOutcome, Step } from './history.ts';
 
 const usual: Plan = {
   thing: 0,
@@ -22,7 +22,7 @@ const deliver = (container: number, { from = 0, count = 1, again = 'never' }: De
   count,
   again,
 });
-const go = (fate: Fate, pick = 0): Step => ({ do: 'go on', pick, fate });
+const go = (outcome: PlayedOutcome, pick = 0): Step => ({ do: 'go on', pick, outcome });
 const seconds = (number: number): Step => ({ do: 'pass', seconds: number });
 const minutes = (number: number): Step => seconds(60 * number + 10);
 const day = seconds(90_000);
@@ -399,7 +399,7 @@ export const kept: { title: string; history: History }[] = [
           send(2),
           go('well'),
           go('refused'),
-          { do: 'go on', pick: 3, fate: 'well' } as const,
+          { do: 'go on', pick: 3, outcome: 'well' } as const,
           go('well'),
           go('lost'),
           deliver(2),
@@ -508,7 +508,7 @@ export const kept: { title: string; history: History }[] = [
           deliver(0),
           deliver(2),
           go('refused'),
-          { do: 'go on', pick: 4, fate: 'well' } as const,
+          { do: 'go on', pick: 4, outcome: 'well' } as const,
           day,
           { do: 'discard', pick: 0 } as const,
         ],
@@ -619,7 +619,7 @@ export const kept: { title: string; history: History }[] = [
           go('well'),
           go('well'),
           deliver(1),
-          { do: 'go on', pick: 3, fate: 'crash after' } as const,
+          { do: 'go on', pick: 3, outcome: 'crash after' } as const,
         ],
       ),
       family: 'grades',
@@ -755,12 +755,12 @@ export const kept: { title: string; history: History }[] = [
         { do: 'send', message: 1 },
         { do: 'send', message: 3 },
         { do: 'deliver', container: 2, from: 0, count: 2, again: 'never' },
-        { do: 'go on', pick: 3, fate: 'well' },
-        { do: 'go on', pick: 3, fate: 'well' },
-        { do: 'go on', pick: 0, fate: 'well' },
-        { do: 'go on', pick: 0, fate: 'lost' },
-        { do: 'go on', pick: 0, fate: 'well' },
-        { do: 'go on', pick: 0, fate: 'well' },
+        { do: 'go on', pick: 3, outcome: 'well' },
+        { do: 'go on', pick: 3, outcome: 'well' },
+        { do: 'go on', pick: 0, outcome: 'well' },
+        { do: 'go on', pick: 0, outcome: 'lost' },
+        { do: 'go on', pick: 0, outcome: 'well' },
+        { do: 'go on', pick: 0, outcome: 'well' },
         { do: 'pass', seconds: 400 },
       ],
     },

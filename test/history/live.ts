@@ -192,7 +192,7 @@ export async function live(history: History): Promise<Life> {
   };
 
   const take = async (step: Step): Promise<void> => {
-    if (step.do === 'go on') return stage.goOn(step.pick, step.fate);
+    if (step.do === 'go on') return stage.goOn(step.pick, step.outcome);
     if (step.do === 'pass') return pass(step.seconds * 1000);
     if (step.do === 'send') send(step.message + 1);
     else if (step.do === 'send anew') sendAnew(step.message + 1, step.minutes);

@@ -1,4 +1,4 @@
-import type { Fate } from './history.ts';
+import type { PlayedOutcome } from './history.ts';
 
 /** A container: what it waits for never comes once it is dead. */
 export type Actor = { name: string; alive: boolean };
@@ -17,7 +17,7 @@ export type Effect<Answer> = {
   /** Whoever waits for its answer gives up then. */
   endsMs?: number;
   /** Is told what becomes of it. */
-  onFate?(outcome: Fate): void;
+  onFate?(outcome: PlayedOutcome): void;
 };
 
 type Pending = {
@@ -68,7 +68,7 @@ export function createStage(seed: number, onDeath: (actor: Actor) => void) {
     onDeath(actor);
   };
 
-  const meet = ({ actor, effect, resolve, reject }: Pending, asked: Fate) => {
+  const meet = ({ actor, effect, resolve, reject }: Pending, asked: PlayedOutcome) => {
     const outcome = effect.deadly ? 'crash before' : asked;
     effect.onFate?.(outcome);
     if (outcome === 'refused') return reject(effect.refusal());
@@ -124,7 +124,7 @@ export function createStage(seed: number, onDeath: (actor: Actor) => void) {
       }
     },
 
-    async goOn(pick: number, outcome: Fate): Promise<void> {
+    async goOn(pick: number, outcome: PlayedOutcome): Promise<void> {
       const [next] = pending.splice(pick % Math.max(1, pending.length), 1);
       if (next) meet(next, outcome);
       await settle();

@@ -14,7 +14,7 @@ import { TableLedger } from '../../lib/delivery/ledger/ledger.ts';
 import type { LedgerTable } from '../../lib/delivery/ledger/table.ts';
 import type { MessageReport } from '../../lib/runtime/telemetry/observe.ts';
 import { limitsForTests } from '../lib/delivery/handle/services-for-tests.ts';
-import { containers, type Fate, type History } from './history.ts';
+import { containers, type History, type PlayedOutcome } from './history.ts';
 import { createPlatformModel, fileBytes, type TaggedPlatform } from './platform.ts';
 import { type Copy, createQueueModel, visibilityMs } from './queue.ts';
 import { type Actor, createStage, type Effect } from './stage.ts';
@@ -141,9 +141,9 @@ export function createWorld(history: History, watch: Watch) {
     }
   };
   const tableOf = (actor: Actor): LedgerTable => {
-    const faulty = (...fates: Fate[]) => ({
-      onFate: (fate: Fate) => {
-        if (fates.includes(fate)) ledgerFaults += 1;
+    const faulty = (...fates: PlayedOutcome[]) => ({
+      onFate: (outcome: PlayedOutcome) => {
+        if (fates.includes(outcome)) ledgerFaults += 1;
       },
     });
     const lost = ['refused', 'cut', 'lost', 'late'] as const;
@@ -169,8 +169,8 @@ export function createWorld(history: History, watch: Watch) {
       writeLetter: (letter) =>
         aws(actor, 'letter', {
           apply: () => queue.park(numberOf(letter.body), letter),
-          onFate: (fate) => {
-            if (fate !== 'well' && fate !== 'twice')
+          onFate: (outcome) => {
+            if (outcome !== 'well' && outcome !== 'twice')
               befall(actor.batch?.filter(({ body }) => body === letter.body));
           },
         }),
@@ -224,9 +224,9 @@ export function createWorld(history: History, watch: Watch) {
         copy.gone = true;
       }
     };
-    const onFate = (fate: Fate) => {
+    const onFate = (outcome: PlayedOutcome) => {
       for (const copy of gone) copy.answered = false;
-      if (fate !== 'well' && fate !== 'twice') befall(gone);
+      if (outcome !== 'well' && outcome !== 'twice') befall(gone);
     };
     for (const copy of gone) copy.answered = true;
     aws(poller, 'response', { apply, onFate }).catch(() => undefined);

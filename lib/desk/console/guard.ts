@@ -69,7 +69,7 @@ const publicRoutes = new Set(['GET /console.css', 'GET /console.js', 'GET /icon.
 
 /** Requests that change nothing but what a screen shows. */
 const isHarmless = (path: string): boolean =>
-  harmlessPosts.test(path) || options.some(({ looks }) => looks?.includes(path));
+  harmlessPosts.test(path) || options.some(({ readOnlyForms: looks }) => looks?.includes(path));
 
 const harmlessPosts =
   /^\/(session|find|keys|filters(\/forget)?|letters\/search|replay|uncertain|publish|runs\/[\w-]+\/(answer|stop))$/;

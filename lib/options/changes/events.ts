@@ -26,7 +26,7 @@ export type KeptRemovals = z.output<typeof keptRemovals>;
  * The result of a notice: messages, each for the queue of its function (none if the mapping does not name the notice), and what to keep for
  * its deletion; or why it makes none.
  */
-type Outcome = { messages: AddressedMessage[]; keep?: KeptRemovals } | { problem: SafeText };
+type NoticeResult = { messages: AddressedMessage[]; keep?: KeptRemovals } | { problem: SafeText };
 
 type Context = {
   mapping: Mapping;
@@ -37,7 +37,7 @@ type Context = {
 };
 
 /** Deterministic: the same notice makes the same events, so what is sent twice is a duplicate. */
-export const messagesOf = (notice: Notice, context: Context): Outcome => {
+export const messagesOf = (notice: Notice, context: Context): NoticeResult => {
   const { mapping, integrations, nowMs } = context;
   const made = eventsOf(notice, mapping);
   if (made.problems) return { problem: mappingProblemsText(made.problems) };

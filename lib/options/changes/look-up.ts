@@ -11,7 +11,9 @@ import type { Notice } from './page.ts';
 import type { Source } from './source.ts';
 
 /** A notice with the answers that its mapping asks for under `lookUp`, or why there are none. */
-export type LookedUp = { notice: Notice; problem?: undefined } | { problem: SafeText; notice?: undefined };
+export type CompletedNotice =
+  | { notice: Notice; problem?: undefined }
+  | { problem: SafeText; notice?: undefined };
 
 /**
  * Asks the source for what a notice names only by an id. Each address is asked once in a run: the sections of a thousand registrations are
@@ -24,7 +26,7 @@ export const createLookUps = (source: Pick<Source, 'get'>, { messages, lookUps }
     answers.set(path, known);
     return known;
   };
-  return async (notice: Notice, signal: AbortSignal): Promise<LookedUp> => {
+  return async (notice: Notice, signal: AbortSignal): Promise<CompletedNotice> => {
     const wanted = wantedBy(
       messages.filter(
         (message) => isOfNotice(message, notice) || isDeletion(notice, { messages: [message] }),

@@ -7,7 +7,7 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { isDeletion, type KeptRemovals, messagesOf, resourceOf, subjectOf } from './events.ts';
-import { createLookUps, type LookedUp } from './look-up.ts';
+import { type CompletedNotice, createLookUps } from './look-up.ts';
 import { type Notice, noticesIn } from './page.ts';
 import type { PositionStore } from './position-store.ts';
 import type { Source } from './source.ts';
@@ -135,7 +135,7 @@ type Page = Omit<PollParts, 'integrations'> & {
   integrations: ReadonlyMap<string, Integration<unknown>>;
   summary: PollSummary;
   signal: AbortSignal;
-  lookUp(notice: Notice, signal: AbortSignal): Promise<LookedUp>;
+  lookUp(notice: Notice, signal: AbortSignal): Promise<CompletedNotice>;
   /** The last id. */
   end: string;
 };
@@ -149,7 +149,7 @@ const maxRefused = 2;
 /** Sends the messages of a page. Returns how many notices in a row were refused last, `refusedBefore` among them. */
 const sendPage = async (notices: Notice[], page: Page, refusedBefore: number): Promise<number> => {
   const { observe, summary, signal } = page;
-  const lookedUp = new Map<Notice, LookedUp>();
+  const lookedUp = new Map<Notice, CompletedNotice>();
   await inParallel(
     notices,
     async (notice) => {
@@ -200,7 +200,11 @@ const allRefused = (count: number, { end }: Page): MessageFailure =>
 
 type PageRemovals = { page: Page; kept: Map<string, KeptRemovals> };
 
-const outcomeOf = async (notice: Notice, lookedUp: LookedUp | undefined, { page, kept }: PageRemovals) => {
+const outcomeOf = async (
+  notice: Notice,
+  lookedUp: CompletedNotice | undefined,
+  { page, kept }: PageRemovals,
+) => {
   if (lookedUp?.notice === undefined) return { problem: lookedUp?.problem ?? safe`was not looked up` };
   const subject = subjectOf(notice);
   const known =

@@ -39,7 +39,7 @@ import {
   userKinds,
   warnOfLong,
 } from './listings.ts';
-import { type RetainedNames, retainedIn, retainedKey } from './retained-names.ts';
+import { type HeldNames, heldIn, heldKey } from './retained-names.ts';
 
 /** A fill always includes org units and files. */
 const fillRequest = z.strictObject({
@@ -315,13 +315,13 @@ const noteHeld = async (
   checked: ReadonlyMap<string, string | undefined>,
   store: FillServices['store'],
 ): Promise<void> => {
-  const { held: before } = retainedIn(await store.readJsonIfAny(retainedKey));
+  const { held: before } = heldIn(await store.readJsonIfAny(heldKey));
   const found = [...checked].flatMap(([of, problem]) => {
     const sinceMs = before.find((each) => each.of === of)?.sinceMs ?? Date.now();
     return problem === undefined ? [] : [{ of, problem, sinceMs }];
   });
   const held = [...before.filter(({ of }) => !checked.has(of)), ...found];
-  await store.writeJson(retainedKey, { held } satisfies RetainedNames);
+  await store.writeJson(heldKey, { held } satisfies HeldNames);
 };
 
 /** A failure that lasts ends the fill; the next fill starts anew. */

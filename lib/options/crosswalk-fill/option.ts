@@ -12,7 +12,7 @@ export const crosswalkFill = {
   },
   tabs: ['Crosswalk'],
   forms: { '/crosswalk-accept': 'crosswalk accept', '/crosswalk-fill': 'crosswalk fill' },
-  looks: ['/crosswalk'],
+  readOnlyForms: ['/crosswalk'],
   onCall: () => import('./desk/on-call.ts'),
   deployedParts: () => import('./deployed-parts.ts'),
   desk: () => import('./desk/desk.ts'),

@@ -8,7 +8,7 @@ import { withSqlEngine } from '../../runtime/files/tables/engine.ts';
 import { packedRows } from '../../runtime/files/tables/packed-rows.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
 import { memoryAllowanceMb, type SelectedWrite, unknownUser, type Written } from './check.ts';
-import { isOrgUnitsTurn, type Reason, type Selection } from './selection.ts';
+import { isOrgUnitDueTonight, type Reason, type Selection } from './selection.ts';
 
 /** Minimum number of writes in a part, so that an execution has enough operations for all parts. */
 const minPartWrites = 1_000;
@@ -114,7 +114,7 @@ export const chooseEnrollments = (
       await db.add(
         'org_units',
         orgUnits
-          .filter((orgUnitId) => isWhole || isOrgUnitsTurn(orgUnitId, selection))
+          .filter((orgUnitId) => isWhole || isOrgUnitDueTonight(orgUnitId, selection))
           .map((orgUnitId) => [String(orgUnitId)]),
       );
       let enrolled = 0;

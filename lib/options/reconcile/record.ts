@@ -158,11 +158,11 @@ export const resendResultSchema = z.strictObject({
 });
 export type ResendResult = z.infer<typeof resendResultSchema>;
 
-type Outcome = ResendResult['outcomes'][number];
-export type ResendCounts = Record<Outcome['outcome'], number>;
+type ResendOutcome = ResendResult['outcomes'][number];
+export type ResendCounts = Record<ResendOutcome['outcome'], number>;
 
 /** How many findings had each outcome. */
-export const resendCounts = (outcomes: Iterable<Outcome>): ResendCounts => {
+export const resendCounts = (outcomes: Iterable<ResendOutcome>): ResendCounts => {
   const counts: ResendCounts = { sent: 0, newer: 0, 'not-held': 0, 'not-for-us': 0 };
   for (const { outcome } of outcomes) counts[outcome] += 1;
   return counts;

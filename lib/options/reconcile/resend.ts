@@ -61,9 +61,9 @@ export type ResendServices = {
   limits: { reserveMs: number; backoff: BackoffLimits };
 };
 
-type Outcome = ResendResult['outcomes'][number];
+type ResendOutcome = ResendResult['outcomes'][number];
 /** By resource. */
-type Outcomes = Map<string, Outcome>;
+type Outcomes = Map<string, ResendOutcome>;
 
 /** How many findings had each outcome. The details are in the bucket. */
 export type ResendAnswer = { id: string; state: 'done'; outcomes: ResendCounts };
@@ -174,7 +174,7 @@ type ResendRun = { id: string; services: ResendServices };
 const decide = async (
   finding: FindingToResend['finding'],
   { id, services }: ResendRun,
-): Promise<Outcome | FindingToResend> => {
+): Promise<ResendOutcome | FindingToResend> => {
   const { resource, writtenMs } = finding;
   const subject = subjectOf(resource);
   if (subject === undefined || !resentClasses.includes(finding.class))

@@ -26,15 +26,15 @@ export const reasonFor = (
 ): Exclude<Reason, 'snapshot'> | undefined => {
   if (writtenMs >= selection.sinceMs) return 'recent';
   if (chanceOf(`${selection.runId} ${resource}`) < selection.share) return 'sample';
-  const turn = subject.kind === 'enrollment' ? orgUnitTurn(subject.orgUnitId) : resource;
+  const turn = subject.kind === 'enrollment' ? orgUnitSliceKey(subject.orgUnitId) : resource;
   return isDueTonight(turn, selection) ? 'slice' : undefined;
 };
 
 /** An org unit's enrollments have their turn together: one classlist shows them all. */
-export const isOrgUnitsTurn = (orgUnitId: number, selection: Selection): boolean =>
-  isDueTonight(orgUnitTurn(orgUnitId), selection);
+export const isOrgUnitDueTonight = (orgUnitId: number, selection: Selection): boolean =>
+  isDueTonight(orgUnitSliceKey(orgUnitId), selection);
 
-const orgUnitTurn = (orgUnitId: number): string => `enrollment/${orgUnitId}`;
+const orgUnitSliceKey = (orgUnitId: number): string => `enrollment/${orgUnitId}`;
 
 const isDueTonight = (text: string, { nights, night }: Selection): boolean =>
   Math.floor(chanceOf(text) * nights) === night % nights;

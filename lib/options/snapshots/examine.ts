@@ -11,7 +11,7 @@ import { problemsIn } from '../../platform/client/failure-of.ts';
 import { inFolder } from '../../runtime/files/folder.ts';
 import { openSqlEngine, type SqlEngine, SqlEngineTooSlowError } from '../../runtime/files/tables/engine.ts';
 import { UnusableFile } from '../../runtime/files/tables/unusable-file.ts';
-import { compareOneRoster, type Outcome } from './compare/compare.ts';
+import { type ComparisonResult, compareOneRoster } from './compare/compare.ts';
 import { type Comparison, type EventCheck, noCounts } from './compare/comparison.ts';
 import { loadKnownNames } from './compare/filled-names.ts';
 import { createGrades } from './compare/grades.ts';
@@ -386,7 +386,7 @@ const reportMissing = async (
 };
 
 const acceptedOf = (
-  outcome: Outcome,
+  outcome: ComparisonResult,
   comparison: Comparison,
   last: AcceptedSnapshot | undefined,
 ): AcceptedSnapshot => {
@@ -436,7 +436,7 @@ const saidIn = (
 
 /** Whether it has each file that was ever accepted, and all of them are bulk. */
 const isWholeExport = (
-  { isDelta }: Outcome,
+  { isDelta }: ComparisonResult,
   { rows, feed }: Comparison,
   last: AcceptedSnapshot | undefined,
 ): boolean =>
@@ -453,7 +453,7 @@ type ComparisonContext = {
 const outcomeOf = async (
   { path, key, isEnd }: Pick<SourceFile, 'key' | 'isEnd'> & { path: string },
   { comparison, last, services, progress }: ComparisonContext,
-): Promise<Outcome> => {
+): Promise<ComparisonResult> => {
   const { folder, settings } = comparison;
   const ended = isEnd ? last : undefined;
   if (isTable(key)) {

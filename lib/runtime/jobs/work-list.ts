@@ -74,7 +74,7 @@ type State<Item, Sum> = {
   unlucky: number;
 };
 
-type Outcome<Item, Sum> = {
+type ChunkOutcome<Item, Sum> = {
   sum: Sum;
   /** Items that fail for now, while others succeed. */
   later: Task<Item>[];
@@ -118,8 +118,8 @@ type Pass<Item, Sum> = { pass: number; state: State<Item, Sum>; engine: Engine }
 const workOn = async <Item, Sum>(
   chunk: Task<Item>[],
   { pass, state, engine }: Pass<Item, Sum>,
-): Promise<Outcome<Item, Sum>> => {
-  const outcome: Outcome<Item, Sum> = {
+): Promise<ChunkOutcome<Item, Sum>> => {
+  const outcome: ChunkOutcome<Item, Sum> = {
     sum: state.list.noSum(),
     later: [],
     laterSeconds: 0,
@@ -154,7 +154,7 @@ const workOn = async <Item, Sum>(
 const isolate = async <Item, Sum>(
   chunk: Task<Item>[],
   context: Pass<Item, Sum>,
-): Promise<Outcome<Item, Sum>> => {
+): Promise<ChunkOutcome<Item, Sum>> => {
   const { state } = context;
   const outcome = await workOn(chunk, context);
   const [suspects = []] = outcome.suspects;
@@ -173,8 +173,8 @@ const isolate = async <Item, Sum>(
 };
 
 const addTo = <Item, Sum>(
-  outcome: Outcome<Item, Sum>,
-  other: Omit<Outcome<Item, Sum>, 'suspects'>,
+  outcome: ChunkOutcome<Item, Sum>,
+  other: Omit<ChunkOutcome<Item, Sum>, 'suspects'>,
   { list }: State<Item, Sum>,
 ): void => {
   list.add(outcome.sum, other.sum);
@@ -198,7 +198,7 @@ const dividedInto = <Item>(maxParts: number, tasks: Item[]): Item[][] => {
 /** `attempt`: how often it has paused in a row; `pass`: the number of the pass. */
 type Chunk<Item> = { tasks: Task<Item>[]; attempt: number; pass: number };
 
-type ChunkResult<Item, Sum> = Omit<Outcome<Item, Sum>, 'suspects'> & {
+type ChunkResult<Item, Sum> = Omit<ChunkOutcome<Item, Sum>, 'suspects'> & {
   /** Items to continue after a pause: one that the platform asked for, or until the next invocation. */
   again: Task<Item>[];
   pauseSeconds: number;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  isOrgUnitsTurn,
+  isOrgUnitDueTonight,
   reasonFor,
   type Selection,
   subjectOf,
@@ -44,7 +44,7 @@ test('the enrollments of an org unit have their turn together', () => {
 test('each org unit has its own turn, once in so many nights', () => {
   const orgUnits = Array.from({ length: 1_000 }, (_, at) => at + 1);
   const nights = Array.from({ length: 28 }, (_, night) =>
-    orgUnits.filter((each) => isOrgUnitsTurn(each, { ...selection, night })),
+    orgUnits.filter((each) => isOrgUnitDueTonight(each, { ...selection, night })),
   );
   expect(nights.flat().toSorted((one, other) => one - other)).toEqual(orgUnits);
   for (const night of nights) expect(Math.abs(night.length - 1_000 / 28)).toBeLessThan(30);

@@ -16,7 +16,7 @@ import { unlessError } from '../../../runtime/aws/error.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Target } from '../../../stage/target.ts';
-import { type RetainedNames, retainedIn, retainedKey } from '../retained-names.ts';
+import { type HeldNames, heldIn, heldKey } from '../retained-names.ts';
 
 /** What one source says that a name stands for. */
 export type ShownName = NameEntry & {
@@ -97,11 +97,11 @@ export const listMoved = async (target: Target): Promise<MovedCodes> => {
   };
 };
 
-export type RetainedName = RetainedNames['held'][number];
+export type HeldName = HeldNames['held'][number];
 
 /** Names that stay as they were until a person has looked, as the last fill found them. */
-export const listHeld = async (target: Target): Promise<RetainedName[]> =>
-  retainedIn(await readJson(target, retainedKey)).held;
+export const listHeld = async (target: Target): Promise<HeldName[]> =>
+  heldIn(await readJson(target, heldKey)).held;
 
 type AcceptOptions = {
   code: string;

@@ -1,12 +1,12 @@
 import type { OperatorContext } from '../../../desk/operator-actions/operator-context.ts';
-import type { ReassignedNames } from '../../../option.ts';
+import type { ReassignedNamesReview } from '../../../option.ts';
 import { acceptMove, type ShownName } from './names.ts';
 import { acceptedView, acceptQuestion } from './view.ts';
 
 type AcceptRequest = {
   code: string;
   reason?: string | undefined;
-  reassignedNames: ReassignedNames | undefined;
+  reassignedNames: ReassignedNamesReview | undefined;
 };
 
 export const acceptCode = async (

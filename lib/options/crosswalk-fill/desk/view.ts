@@ -4,7 +4,7 @@ import { type Block, type Form, part, stepOf, table, text, type View } from '../
 import { plain } from '../../../runtime/privacy/printable.ts';
 import { crosswalkFiles } from '../files.ts';
 import type { FillResult } from './fill.ts';
-import type { MovedCode, MovedCodes, RetainedName, ShownName } from './names.ts';
+import type { HeldName, MovedCode, MovedCodes, ShownName } from './names.ts';
 
 const sourceText = { platform: 'the platform', file: 'the file in crosswalk/' } as const;
 
@@ -76,7 +76,7 @@ export const movedView = ({ moved, untold }: MovedCodes): View => {
 const correctSource: Block = { tone: 'todo', text: 'Correct the source: the next fill takes it.' };
 
 /** One problem of a file may hold several kinds of names. */
-export const heldView = (held: readonly RetainedName[]): View =>
+export const heldView = (held: readonly HeldName[]): View =>
   [...Map.groupBy(held, ({ problem }) => problem)].map(([problem, each]) =>
     stepOf(
       [

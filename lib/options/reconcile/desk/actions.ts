@@ -2,7 +2,7 @@ import type { CommandContext } from '../../../desk/cli/command-context.ts';
 import { text } from '../../../desk/views/view.ts';
 import type { Finding } from '../record.ts';
 import * as verbs from './operator-actions.ts';
-import { type Comparison, readComparison } from './read.ts';
+import { type ReviewedRun, readComparison } from './read.ts';
 import { awaitRun, startRun } from './run.ts';
 import { comparisonView, findingsView } from './views/comparison.ts';
 import { coverageNotes } from './views/reconcile.ts';
@@ -12,9 +12,9 @@ const oneMinuteMs = 60_000;
 const maxFindings = 100_000;
 
 /** A script must not take an unrepaired difference for success. */
-const isFine = ({ faults, report: { state } }: Comparison): boolean => faults === 0 && state !== 'failed';
+const isFine = ({ faults, report: { state } }: ReviewedRun): boolean => faults === 0 && state !== 'failed';
 
-const documentOf = (comparison: Comparison): object => {
+const documentOf = (comparison: ReviewedRun): object => {
   const { report, findings, groups, counts, ...facts } = comparison;
   return {
     id: report.id,

@@ -24,7 +24,7 @@ import {
 } from '../record.ts';
 import { createGroups, type FindingGroup, groupIdOf, isFault } from './groups.ts';
 
-export type Comparison = {
+export type ReviewedRun = {
   report: Report;
   /** Number of writes by class, including what operators have accepted. */
   counts: Record<EffectClass, number>;
@@ -68,7 +68,7 @@ export const listReports = async (
 export const runningComparison = async (target: Target, signal: AbortSignal): Promise<Report | undefined> =>
   (await listReports(target, { limit: 1, signal })).find(({ state }) => state === 'running');
 
-type RunRead = { report: Report; newer: Comparison['newer'] };
+type RunRead = { report: Report; newer: ReviewedRun['newer'] };
 
 /** @param given an id, or its beginning; undefined: the run that ended last. @throws RefusedError if none or more than one matches. */
 const readRun = async (target: Target, given: string | undefined, signal: AbortSignal): Promise<RunRead> => {
@@ -150,7 +150,7 @@ export type ReadOptions = {
 export const readComparison = async (
   target: Target,
   { run, of, limit, signal }: ReadOptions,
-): Promise<Comparison> => {
+): Promise<ReviewedRun> => {
   const { report, newer } = await readRun(target, run, signal);
   const bucket = await reviewBucketOf(target);
   const accepted = await acceptedSince(bucket, { startedMs: report.startedMs, signal });

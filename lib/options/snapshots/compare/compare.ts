@@ -18,7 +18,7 @@ export type LastAccepted = {
   by: string;
 };
 
-export type Outcome = Pick<SnapshotRecord, 'counts' | 'byKind' | 'removals' | 'lostColumns'> & {
+export type ComparisonResult = Pick<SnapshotRecord, 'counts' | 'byKind' | 'removals' | 'lostColumns'> & {
   /** Why a person must look at it before anything is sent. */
   reasons: string[];
   columns: Record<string, string[]>;
@@ -36,7 +36,7 @@ export const compareOneRoster = async (
   given: OneRosterExport,
   comparison: Comparison,
   last: LastAccepted | undefined,
-): Promise<Outcome> => {
+): Promise<ComparisonResult> => {
   const { settings } = comparison;
   const { modes } = given;
   if (Object.keys(settings.roles).length === 0)
@@ -73,7 +73,7 @@ const judge = (
   { read, modes }: JudgeOptions,
   comparison: Comparison,
   last: LastAccepted | undefined,
-): Omit<Outcome, 'by' | 'unknownRoles' | 'isDelta'> => {
+): Omit<ComparisonResult, 'by' | 'unknownRoles' | 'isDelta'> => {
   const present = fileNames.filter((name) => modes[name] !== 'absent');
   const { reasons, ...columns } = columnsOf(
     present.map((name) => {
@@ -104,7 +104,7 @@ type ReadFile = FileRead & {
 export const columnsOf = (
   files: ReadFile[],
   last: LastAccepted | undefined,
-): Pick<Outcome, 'columns' | 'lostColumns' | 'reasons'> => {
+): Pick<ComparisonResult, 'columns' | 'lostColumns' | 'reasons'> => {
   const columns = { ...last?.columns };
   const lostColumns: NonNullable<SnapshotRecord['lostColumns']> = [];
   const reasons: string[] = [];
@@ -149,7 +149,7 @@ export const withRemovals = (
   comparison: Comparison,
   isFirst: boolean,
   given: string[],
-): Pick<Outcome, 'reasons' | 'removals'> => {
+): Pick<ComparisonResult, 'reasons' | 'removals'> => {
   const { byKind, acceptedCounts, movedCounts, changedCounts, effects, settings, isTableOfChanges } =
     comparison;
   const unread = mostlyRefused(comparison, minChanges);
@@ -196,7 +196,7 @@ export const withRemovals = (
   return { reasons, removals: { share, limit, ofChanges: { kind, count, of, atLeast: minEnded } } };
 };
 
-export const totals = ({ byKind }: Comparison): Pick<Outcome, 'counts' | 'byKind'> => {
+export const totals = ({ byKind }: Comparison): Pick<ComparisonResult, 'counts' | 'byKind'> => {
   const counts = noCounts();
   for (const each of Object.values(byKind))
     for (const [name, count] of Object.entries(each) as [keyof Counts, number][])

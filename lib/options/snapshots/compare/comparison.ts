@@ -70,7 +70,7 @@ export type Comparison = {
   /** When the file of the last accepted snapshot, of any name, was put into the bucket: nothing that was sent is later. */
   lastDroppedMs: number;
   byKind: Record<string, Counts>;
-  /** By file: the fates of its rows. */
+  /** By file: the results of its rows. */
   rows: Record<string, RowCounts>;
   /** Of a table: columns and their codes for which no message is, with the number of their rows. */
   excluded: Excluded;

@@ -35,7 +35,7 @@ import { addRows } from '../package/rows.ts';
 import { addDamaged } from '../state/accepted.ts';
 import { type Excluded, kindOf, type RowResult } from '../state/record.ts';
 import { UnusableSnapshot } from '../unusable.ts';
-import { columnsOf, type LastAccepted, type Outcome, totals, withRemovals } from './compare.ts';
+import { type ComparisonResult, columnsOf, type LastAccepted, totals, withRemovals } from './compare.ts';
 import { type Comparison, nameMovesBy, separator } from './comparison.ts';
 import { settleEnrollments } from './others.ts';
 import { sampleOfTable } from './sample.ts';
@@ -71,7 +71,7 @@ export const compareMapped = async (
   mapped: MappedFile,
   comparison: Comparison,
   last: LastAccepted | undefined,
-): Promise<Outcome> => {
+): Promise<ComparisonResult> => {
   const { file } = mapped;
   const { db } = comparison;
   const by = JSON.stringify(
@@ -581,7 +581,7 @@ const checkRemovals = async (comparison: Comparison): Promise<void> => {
   }
 };
 
-/** Counts the rows of the table by fate, after the comparison. */
+/** Counts the rows of the table by result, after the comparison. */
 const countRows = async (
   comparison: Comparison,
   { file, rows, withoutMessage }: { file: string; rows: number; withoutMessage: number },
@@ -592,9 +592,9 @@ const countRows = async (
   await db.run(sql('report_emptied'), [file]);
   await db.run(sql('report_unnamed'), [file]);
   const excluded = { endedNothing, keyUsed, withoutMessage: withoutMessage - keyUsed };
-  const fates = { emptied, held, ...excluded, unknownValue, refused };
-  const unused = Object.values(fates).reduce((sum, count) => sum + count, 0);
+  const results = { emptied, held, ...excluded, unknownValue, refused };
+  const unused = Object.values(results).reduce((sum, count) => sum + count, 0);
   comparison.rows[file] = { used: rows - unused };
-  for (const [fate, count] of Object.entries(fates) as [RowResult, number][])
-    addRows(comparison, file, { fate, count });
+  for (const [result, count] of Object.entries(results) as [RowResult, number][])
+    addRows(comparison, file, { result, count });
 };

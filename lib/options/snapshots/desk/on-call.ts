@@ -1,13 +1,13 @@
 import type { ReadOnCall } from '../../../option.ts';
 import { feedOf } from '../feed.ts';
 import { readOpen } from './open.ts';
-import { listPassed } from './reassigned-names.ts';
+import { listReassigned } from './reassigned-names.ts';
 
 export const readOnCall: ReadOnCall = async (target, signal) => {
   const [{ open, feeds, put }, passed = []] = await Promise.all([
     // This runs in a function, which may not list the executions of another.
     readOpen(target, signal, async () => undefined),
-    listPassed(target, signal),
+    listReassigned(target, signal),
   ]);
   const { snapshots, waiting } = open;
   const undecided = snapshots.filter(({ state }) => state === 'waiting-for-approval');

@@ -7,7 +7,7 @@ import { type DecisionOptions, type DecisionResult, decideSnapshot } from './dec
 import { type EndedFeed, endFeed, planEnds } from './end.ts';
 import { withFiveCounts } from './read.ts';
 import { acceptNames } from './reassigned-names.ts';
-import { acceptedNamesView, passedPlanView } from './views/reassigned-names.ts';
+import { acceptedNamesView, reassignedPlanView } from './views/reassigned-names.ts';
 import { decidedText, endedFeedView, plannedEndsView, snapshotPlanView } from './views/snapshots.ts';
 
 export const decide = async (
@@ -79,7 +79,7 @@ export const acceptUserNames = async (
     audit,
     signal,
     confirm: async (chosen) => {
-      show('Plan', passedPlanView(chosen));
+      show('Plan', reassignedPlanView(chosen));
       const act = `Accept ${countOf(chosen.length, 'user name')}`;
       return (await ask({ act })) !== undefined;
     },

@@ -1,13 +1,13 @@
-import type { ReassignedNames } from '../../../option.ts';
+import type { ReassignedNamesReview } from '../../../option.ts';
 import { acceptUserNames } from './operator-actions.ts';
-import { listPassed } from './reassigned-names.ts';
-import { passedView, touchedView } from './views/reassigned-names.ts';
+import { listReassigned } from './reassigned-names.ts';
+import { reassignedView, touchedView } from './views/reassigned-names.ts';
 
 /** User names that passed to another record of the SIS. */
-export const reassignedNames: ReassignedNames = {
+export const reassignedNames: ReassignedNamesReview = {
   read: async (target, signal) => {
-    const passed = await listPassed(target, signal);
-    return { names: passed?.map(({ name }) => name), facts: { passed }, view: passedView({ passed }) };
+    const passed = await listReassigned(target, signal);
+    return { names: passed?.map(({ name }) => name), facts: { passed }, view: reassignedView({ passed }) };
   },
   accept: acceptUserNames,
   movesWith: async (target, code) => {

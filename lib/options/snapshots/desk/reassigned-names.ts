@@ -46,7 +46,7 @@ const readOpen = async (target: Target, signal: AbortSignal): Promise<Open | und
  * User names that passed to another record of the SIS while the crosswalk gives the former one's account, by the last export that was
  * compared, unless an operator has accepted that both records are one person. Undefined: it cannot be read with these rights.
  */
-export const listPassed = (target: Target, signal: AbortSignal): Promise<ReassignedName[] | undefined> =>
+export const listReassigned = (target: Target, signal: AbortSignal): Promise<ReassignedName[] | undefined> =>
   unlessError(/^AccessDenied$/, async () => (await readOpen(target, signal))?.names ?? []);
 
 type AcceptOptions = {

@@ -5,15 +5,15 @@ import type { StatusPart } from '../../../option.ts';
 import type { ReassignedName } from '../state/reassigned-names.ts';
 import type { FeedToEnd } from './feeds.ts';
 import { type OpenSnapshots, openSnapshots } from './open.ts';
-import { listPassed } from './reassigned-names.ts';
+import { listReassigned } from './reassigned-names.ts';
 import type { WaitingFile } from './unaccepted.ts';
-import { passedNotes } from './views/reassigned-names.ts';
+import { reassignedNotes } from './views/reassigned-names.ts';
 import { feedsToEndView, openSnapshotText, troubledImportView, waitingFileText } from './views/snapshots.ts';
 
 export const status: StatusPart = async (target, signal) => {
   const [open, passed] = await Promise.all([
     openSnapshots(target, signal).catch(() => undefined),
-    listPassed(target, signal).catch(() => undefined),
+    listReassigned(target, signal).catch(() => undefined),
   ]);
   return snapshotStatus(open, passed);
 };
@@ -37,7 +37,7 @@ export const snapshotStatus = (
     first: [
       ...troubled.map((each) => stepOf(troubledImportView(each), 'today')),
       ...feedsToEndView(quietFeeds.filter(isHolding)),
-      ...passedNotes(passed ?? []),
+      ...reassignedNotes(passed ?? []),
       ...snapshots.map((each) => {
         const isUndecided = each.state === 'waiting-for-approval';
         const to = `/snapshots/${encodeURIComponent(each.id)}`;

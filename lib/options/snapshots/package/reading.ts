@@ -60,7 +60,7 @@ export const openFile = async (
   const table = await tables[name];
   if (table === undefined) return undefined;
   read[name] = { columns: table.columns, rows: table.rows, used: table.used };
-  addRows(comparison, `${name}.csv`, { fate: 'refused', count: table.damaged.length });
+  addRows(comparison, `${name}.csv`, { result: 'refused', count: table.damaged.length });
   await addDamaged(comparison, { file: `${name}.csv`, kindName: name, table });
   return table;
 };

@@ -3,7 +3,7 @@ import type { Comparison, Mode } from '../compare/comparison.ts';
 import { hasRows, statementsIn } from '../compare/statements.ts';
 import { countOf } from '../count-of.ts';
 import { addDamaged } from '../state/accepted.ts';
-import { type RowCounts, type RowResult, rowFates, type SnapshotRecord } from '../state/record.ts';
+import { type RowCounts, type RowResult, rowResults, type SnapshotRecord } from '../state/record.ts';
 import { type FileName, type FurtherName, fileNames } from './manifest.ts';
 
 const sql = statementsIn('rows');
@@ -11,34 +11,34 @@ const sql = statementsIn('rows');
 export const addRows = (
   { rows }: Comparison,
   file: string,
-  { fate, count }: { fate: RowResult; count: number },
+  { result, count }: { result: RowResult; count: number },
 ): void => {
   const counts = rows[file] ?? {};
   rows[file] = counts;
-  if (count > 0) counts[fate] = (counts[fate] ?? 0) + count;
+  if (count > 0) counts[result] = (counts[result] ?? 0) + count;
 };
 
 /** Counts the rows of a file from which only single cells are read. */
 export const addReadRows = async (comparison: Comparison, name: FurtherName, table: Table): Promise<void> => {
   const file = `${name}.csv`;
-  addRows(comparison, file, { fate: 'refused', count: table.damaged.length });
-  addRows(comparison, file, { fate: 'read', count: table.rows - table.damaged.length });
+  addRows(comparison, file, { result: 'refused', count: table.damaged.length });
+  addRows(comparison, file, { result: 'read', count: table.rows - table.damaged.length });
   await addDamaged(comparison, { file, kindName: name, table });
 };
 
-/** Counts rows of a file by a statement that gives each fate and its number of rows. */
+/** Counts rows of a file by a statement that gives each result and its number of rows. */
 export const countRows = async (comparison: Comparison, file: string, statement: string): Promise<void> => {
-  for (const [fate, count] of await comparison.db.all<[RowResult, number]>(statement))
-    addRows(comparison, file, { fate, count });
+  for (const [result, count] of await comparison.db.all<[RowResult, number]>(statement))
+    addRows(comparison, file, { result, count });
 };
 
-/** Counts the rows that claim something by their fate, after the comparison. */
+/** Counts the rows that claim something by their result, after the comparison. */
 export const countClaims = async (comparison: Comparison): Promise<void> => {
   // What stays as it was, of a file that the package does not have, is no row of it.
-  for (const [kindName, fate, count] of await comparison.db.all<[FileName, RowResult, number]>(
+  for (const [kindName, result, count] of await comparison.db.all<[FileName, RowResult, number]>(
     sql('count_claims'),
   ))
-    if (count > 0) addRows(comparison, `${kindName}.csv`, { fate, count });
+    if (count > 0) addRows(comparison, `${kindName}.csv`, { result, count });
 };
 
 /**
@@ -95,12 +95,12 @@ const refusedFates: readonly RowResult[] = [
 type RefusedRows = { file: string; refused: number; all: number };
 
 const refusedRowsIn = ({ rows = {} }: Pick<SnapshotRecord, 'rows'>): RefusedRows[] => {
-  const sumOf = (counts: RowCounts, fates: readonly RowResult[]): number =>
-    fates.reduce((sum, fate) => sum + (counts[fate] ?? 0), 0);
+  const sumOf = (counts: RowCounts, results: readonly RowResult[]): number =>
+    results.reduce((sum, result) => sum + (counts[result] ?? 0), 0);
   return Object.entries(rows).map(([file, counts]) => ({
     file,
     refused: sumOf(counts, refusedFates),
-    all: sumOf(counts, rowFates),
+    all: sumOf(counts, rowResults),
   }));
 };
 
@@ -162,7 +162,7 @@ const words: Record<RowResult, string> = {
   refused: 'refused',
 };
 
-/** The next step for a fate; the other fates need none. */
+/** The next step for a result; the other results need none. */
 const steps: Partial<Record<RowResult, string>> = {
   held: 'What was accepted of held rows stays. Correct the refused rows, or leave them out: then the held rows are used.',
   emptied:
@@ -195,13 +195,13 @@ const steps: Partial<Record<RowResult, string>> = {
 
 type Account = Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'excluded'>;
 
-const fatesIn = (counts: RowCounts): (readonly [RowResult, number])[] =>
-  rowFates.flatMap((fate) => {
-    const count = counts[fate] ?? 0;
-    return count > 0 ? [[fate, count] as const] : [];
+const resultsIn = (counts: RowCounts): (readonly [RowResult, number])[] =>
+  rowResults.flatMap((result) => {
+    const count = counts[result] ?? 0;
+    return count > 0 ? [[result, count] as const] : [];
   });
 
-/** The fates of each file's rows, one sentence for each file, then the next steps. `plain` makes text from a file safe to show. */
+/** The results of each file's rows, one sentence for each file, then the next steps. `plain` makes text from a file safe to show. */
 export const rowsTold = (
   { rows = {}, unknownRoles = [], excluded = [] }: Account,
   plain: (text: string) => string = (text) => text,
@@ -213,21 +213,21 @@ export const rowsTold = (
   });
   const named: Partial<Record<RowResult, string>> = { unknownRole: roles, withoutMessage: codes.join(', ') };
   const files = Object.entries(rows).map(([file, counts]) => {
-    const fates = fatesIn(counts).map(
-      ([fate, count]) => `${count} ${words[fate]}${named[fate] ? ` (${named[fate]})` : ''}`,
+    const results = resultsIn(counts).map(
+      ([result, count]) => `${count} ${words[result]}${named[result] ? ` (${named[result]})` : ''}`,
     );
-    return `${file}: ${fates.length === 0 ? 'no rows' : fates.join(', ')}.`;
+    return `${file}: ${results.length === 0 ? 'no rows' : results.join(', ')}.`;
   });
   const isTable = Object.values(rows).some((counts) => counts.used !== undefined);
   const absent = (isTable ? [] : fileNames)
     .filter((name) => rows[`${name}.csv`] === undefined)
     .map((name) => `${name}.csv`);
-  const all = new Set(Object.values(rows).flatMap((counts) => fatesIn(counts).map(([fate]) => fate)));
+  const all = new Set(Object.values(rows).flatMap((counts) => resultsIn(counts).map(([result]) => result)));
   // Whoever sees the codes sees whether they are right.
   if (codes.length > 0) all.delete('withoutMessage');
   return [
     ...files,
     ...(absent.length > 0 && files.length > 0 ? [`Not in the package: ${absent.join(', ')}.`] : []),
-    ...rowFates.flatMap((fate) => (all.has(fate) ? (steps[fate] ?? []) : [])),
+    ...rowResults.flatMap((result) => (all.has(result) ? (steps[result] ?? []) : [])),
   ];
 };

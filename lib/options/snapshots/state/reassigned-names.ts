@@ -6,7 +6,7 @@ import { inOneName, recordsPrefix } from './record.ts';
 
 const userId = z.number().int().positive();
 
-const passedName = z.object({
+const reassignedName = z.object({
   name: z.string(),
   /** The account that the crosswalk gives by this name. */
   userId,
@@ -21,10 +21,10 @@ const passedName = z.object({
   /** The codes of their classes, or the ids of classes without one. */
   courses: z.array(z.string()),
 });
-export type ReassignedName = z.output<typeof passedName>;
+export type ReassignedName = z.output<typeof reassignedName>;
 
-const passedNames = z.object({ field: userField, names: z.array(passedName) });
-export type ReassignedNameList = z.output<typeof passedNames>;
+const reassignedNames = z.object({ field: userField, names: z.array(reassignedName) });
+export type ReassignedNameList = z.output<typeof reassignedNames>;
 
 /**
  * User names that passed to another record of the SIS while the crosswalk still gives the former one's account, by the last export that
@@ -37,7 +37,7 @@ export const reassignedFeedsPrefix = `${recordsPrefix}passed/`;
 
 /** Undefined: no export was compared yet. */
 export const reassignedIn = (json: unknown): ReassignedNameList | undefined =>
-  passedNames.safeParse(json).data;
+  reassignedNames.safeParse(json).data;
 
 /** The platform's field that names users, a name, the account that it gives, and the record that has it. */
 type Same = { name: string; userId: number; record: string };

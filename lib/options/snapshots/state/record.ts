@@ -84,8 +84,8 @@ const counts = z.object({
 });
 export type Counts = z.output<typeof counts>;
 
-/** The fates of a row of a file, in the order in which they are reported. */
-export const rowFates = [
+/** The results of a row of a file, in the order in which they are reported. */
+export const rowResults = [
   /** It wants something new, or another value than was accepted. */
   'sent',
   'unchanged',
@@ -121,9 +121,9 @@ export const rowFates = [
   'twoReadings',
   'refused',
 ] as const;
-export type RowResult = (typeof rowFates)[number];
-/** By fate; the sum is the number of all rows of the file. */
-const rowCounts = z.partialRecord(z.enum(rowFates), counted);
+export type RowResult = (typeof rowResults)[number];
+/** By result; the sum is the number of all rows of the file. */
+const rowCounts = z.partialRecord(z.enum(rowResults), counted);
 export type RowCounts = z.output<typeof rowCounts>;
 
 /** Columns of a table and their codes for which no message of the mapping is, and the number of rows with each. */

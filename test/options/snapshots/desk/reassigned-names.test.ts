@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listPassed } from '../../../../lib/options/snapshots/desk/reassigned-names.ts';
+import { listReassigned } from '../../../../lib/options/snapshots/desk/reassigned-names.ts';
 import {
   acceptedNamesPrefix,
   type ReassignedName,
@@ -180,7 +180,7 @@ describe('a user name that passed to another record', () => {
     const denied = async () => {
       throw Object.assign(new Error('refused'), { name: 'AccessDenied' });
     };
-    expect(await listPassed({ ...target, s3: denied }, never)).toBeUndefined();
+    expect(await listReassigned({ ...target, s3: denied }, never)).toBeUndefined();
   });
 });
 

@@ -14,7 +14,7 @@ import { classes, classMeanings, type EffectClass } from '../../classes.ts';
 import type { Report } from '../../record.ts';
 import { reasons } from '../../selection.ts';
 import type { FindingGroup } from '../groups.ts';
-import { type Comparison, countsOf } from '../read.ts';
+import { countsOf, type ReviewedRun } from '../read.ts';
 import type { ResendPlan } from '../resend.ts';
 import {
   comparisonNotes,
@@ -31,7 +31,7 @@ import {
   runTone,
 } from './reconcile.ts';
 
-export const comparisonView = (comparison: Comparison): View => {
+export const comparisonView = (comparison: ReviewedRun): View => {
   const { report, groups } = comparison;
   const known = [...coverageNotes(report), ...comparisonNotes(comparison)];
   return [
@@ -49,7 +49,7 @@ export const comparisonView = (comparison: Comparison): View => {
 
 const sentenceCase = (words: string): string => words.replace(/^./, (first) => first.toUpperCase());
 
-const classTable = ({ counts, report: { byKind } }: Comparison): Block =>
+const classTable = ({ counts, report: { byKind } }: ReviewedRun): Block =>
   table(
     'Writes by class',
     classes.filter((name) => name === 'same' || counts[name] > 0),
@@ -101,7 +101,7 @@ const whatWasChosen = ({ snapshots, sinceMs, nights, share }: Report): View => {
   ];
 };
 
-const groupTable = (comparison: Comparison): Block => {
+const groupTable = (comparison: ReviewedRun): Block => {
   const { groups, report, newer } = comparison;
   // The run that ended last needs no name.
   const isNamed = newer !== undefined || report.state === 'running';
@@ -134,14 +134,14 @@ const nextOf = (
 ): View => {
   if (its === 'unreadable') return [{ command: `reconcile show --findings ${id}${option}` }];
   const isFault = its !== 'changed' && its !== 'extra';
-  const verbs = [...(isFault ? ['resend'] : []), 'accept'];
+  const commands = [...(isFault ? ['resend'] : []), 'accept'];
   return [
-    ...verbs.map((verb) => ({ command: `reconcile ${verb} ${id} --reason "…"${option}` })),
+    ...commands.map((verb) => ({ command: `reconcile ${verb} ${id} --reason "…"${option}` })),
     {
       action: '/reconcile-decision',
       hidden: { run, group: id },
       fields: [{ reason: 'required' }],
-      buttons: verbs.map((value) => ({ text: value === 'accept' ? 'Accept' : 'Send again', value })),
+      buttons: commands.map((value) => ({ text: value === 'accept' ? 'Accept' : 'Send again', value })),
     },
   ];
 };
@@ -198,7 +198,7 @@ export const meaningsView = ({ nights }: Report): View => [
   ),
 ];
 
-export const findingsView = ({ findings, omitted }: Pick<Comparison, 'findings' | 'omitted'>): View => [
+export const findingsView = ({ findings, omitted }: Pick<ReviewedRun, 'findings' | 'omitted'>): View => [
   table(
     'Findings',
     findings,

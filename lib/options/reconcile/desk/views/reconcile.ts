@@ -5,7 +5,7 @@ import { type EffectClass, faultClasses } from '../../classes.ts';
 import type { Report, Tally } from '../../record.ts';
 import { upperBound } from '../../upper-bound.ts';
 import type { FindingGroup } from '../groups.ts';
-import type { Comparison, LastComparison } from '../read.ts';
+import type { LastComparison, ReviewedRun } from '../read.ts';
 import type { ResendPlan, Resent } from '../resend.ts';
 
 const hourMs = 3_600_000;
@@ -220,7 +220,7 @@ export const coverageNotes = (report: Report): Note[] => [
   ...snapshotClaim(report),
 ];
 
-type NotedComparison = Pick<Comparison, 'report' | 'faults' | 'acceptedSince' | 'unread' | 'newer'>;
+type NotedComparison = Pick<ReviewedRun, 'report' | 'faults' | 'acceptedSince' | 'unread' | 'newer'>;
 
 export const comparisonNotes = ({ report, faults, acceptedSince, unread, newer }: NotedComparison): View => [
   report.accepted + acceptedSince > 0 && {

@@ -61,7 +61,7 @@ UPDATE enrollments_read SET status = not_sent() WHERE role IN (SELECT role FROM 
 -- name: judge
 -- In: enrollments_read; names; roles; user_roles. Out: read_rows; known_places, which unusable rows may mean.
 CREATE OR REPLACE TABLE read_rows AS
-  SELECT r.* EXCLUDE (class_source_id, org_unit_problem, user_problem, org_unit_fate, user_fate, begin_day, end_day, has_id)
+  SELECT r.* EXCLUDE (class_source_id, org_unit_problem, user_problem, org_unit_result, user_result, begin_day, end_day, has_id)
       REPLACE (coalesce(begin_day, begins) AS begins, coalesce(end_day, ends) AS ends),
     r.class_source_id AS class_or_item_id, o.role_id,
     CASE WHEN has_id THEN r.id ELSE row_without_id(concat_ws(chr(31), r.id, r.class_source_id, r.user_source_id, r.role)) END AS source_row,
@@ -72,8 +72,8 @@ CREATE OR REPLACE TABLE read_rows AS
       WHEN r.status NOT IN ('', 'active') THEN problem_of_status()
       WHEN r.begins <> '' AND r.begin_day IS NULL THEN problem_of_day('beginDate', r.begins, 'must be a day such as 2026-09-01')
       WHEN r.ends <> '' AND r.end_day IS NULL THEN problem_of_day('endDate', r.ends, 'must be a day such as 2026-12-20')
-      WHEN org_unit_problem IS NOT NULL THEN ['classSourcedId', org_unit_problem, org_unit_fate]
-      WHEN user_problem IS NOT NULL THEN ['userSourcedId', user_problem, user_fate]
+      WHEN org_unit_problem IS NOT NULL THEN ['classSourcedId', org_unit_problem, org_unit_result]
+      WHEN user_problem IS NOT NULL THEN ['userSourcedId', user_problem, user_result]
       WHEN r.role = '' THEN ['role', CASE WHEN r.user_source_id IN (SELECT user_source_id FROM user_roles)
           THEN 'is empty, and roles.csv gives the user several'
           ELSE 'is empty, and neither roles.csv nor users.csv gives the user one that holds today' END, 'withoutRole']
@@ -113,8 +113,8 @@ CREATE VIEW enrollments_kept AS
   FROM enrollments_before ANTI JOIN (SELECT id FROM read_rows WHERE problem IS NULL) USING (id)
   WHERE NOT getvariable('is_bulk') AND role NOT IN (SELECT role FROM roles_not_sent);
 CREATE TABLE enrollments_still AS
-  SELECT r.* EXCLUDE (org_unit_problem, user_problem, org_unit_fate, user_fate), o.role_id,
-    CASE WHEN org_unit_problem IS NOT NULL THEN [org_unit_problem, org_unit_fate] WHEN user_problem IS NOT NULL THEN [user_problem, user_fate]
+  SELECT r.* EXCLUDE (org_unit_problem, user_problem, org_unit_result, user_result), o.role_id,
+    CASE WHEN org_unit_problem IS NOT NULL THEN [org_unit_problem, org_unit_result] WHEN user_problem IS NOT NULL THEN [user_problem, user_result]
       WHEN o.role_id IS NULL THEN [problem_of_role(), 'unknownRole'] END AS problem
   FROM with_names('enrollments_kept') r LEFT JOIN roles o ON o.role = r.role;
 DROP VIEW enrollments_kept; DROP TABLE enrollments_before;
@@ -149,11 +149,11 @@ SELECT CASE WHEN place <= 20 THEN left(role, 50) END AS role_name, CAST(sum(rows
 GROUP BY role_name ORDER BY min(place);
 
 -- name: count_fates
--- In: read_rows. Out: by fate, the rows that claim nothing.
+-- In: read_rows. Out: by row_result, the rows that claim nothing.
 -- Few rows end something: those that have their key are looked for by them.
 WITH used_keys AS (
   SELECT DISTINCT source_row FROM (FROM read_rows WHERE problem IS NULL AND NOT is_gone(status))
     SEMI JOIN (FROM read_rows WHERE problem IS NULL AND is_gone(status)) USING (source_row))
 SELECT CASE WHEN problem IS NULL AND is_gone(status) AND status <> not_sent() AND source_row IN (FROM used_keys) THEN 'keyUsed'
-    ELSE fate_of_row(problem, status, 'outsideDates') END AS fate, count(*)
-FROM read_rows WHERE problem IS NOT NULL OR is_gone(status) OR NOT is_within(begins, ends) GROUP BY fate;
+    ELSE result_of_row(problem, status, 'outsideDates') END AS row_result, count(*)
+FROM read_rows WHERE problem IS NOT NULL OR is_gone(status) OR NOT is_within(begins, ends) GROUP BY row_result;

@@ -167,7 +167,7 @@ CREATE VIEW comments_to_keep AS
   SELECT *, id_in_ref(user_in(key)) AS user_id FROM comments
   WHERE org_unit_or_object IN (SELECT object FROM items UNION ALL SELECT object_id FROM grade_objects_to_keep);
 CREATE VIEW names_to_keep AS
-  SELECT id AS source_id, record_type, active, CASE WHEN fate = 'namePassed' THEN coalesce((
+  SELECT id AS source_id, record_type, active, CASE WHEN row_result = 'namePassed' THEN coalesce((
       SELECT any_value(w.name) FROM names_before w WHERE w.record_type = names.record_type AND w.id = names.id), name) ELSE name END AS name,
     CASE WHEN record_type = 'class' THEN platform_id END AS org_unit_id, CASE WHEN record_type = 'user' THEN platform_id END AS user_id
   FROM names;

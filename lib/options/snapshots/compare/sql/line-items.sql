@@ -49,7 +49,7 @@ CREATE OR REPLACE TABLE read_rows AS
       WHEN c.id IS NULL AND '=' || r.class_source_id IN (SELECT source_row FROM refused_rows WHERE kind_name = 'classes')
         THEN ['classSourcedId', 'its row in classes.csv was refused', 'refusedWith']
       WHEN c.id IS NULL THEN ['classSourcedId', 'names no row of classes.csv', 'notInPackage']
-      WHEN c.problem IS NOT NULL THEN ['classSourcedId', c.problem, c.fate] END AS problem
+      WHEN c.problem IS NOT NULL THEN ['classSourcedId', c.problem, c.row_result] END AS problem
   FROM (
     SELECT line, id, title, class_source_id, coalesce(nullif(trimmed(max_points), ''), default_maximum(), '') AS max_points,
       word_in(status) AS status
@@ -201,7 +201,7 @@ SELECT (SELECT count(*) FROM items_before),
   (SELECT count(*) FROM items_before ANTI JOIN settled USING (object) ANTI JOIN settled USING (id)), (SELECT count(*) FROM settled);
 
 -- name: count_fates
--- In: read_rows; refused_items; item_changes. Out: by fate, the rows of the file.
-SELECT fate_of_row(r.problem, r.status,
-  CASE WHEN t.id IS NOT NULL THEN 'refused' WHEN d.body IS NOT NULL THEN 'sent' ELSE 'unchanged' END) AS fate, count(*)
+-- In: read_rows; refused_items; item_changes. Out: by row_result, the rows of the file.
+SELECT result_of_row(r.problem, r.status,
+  CASE WHEN t.id IS NOT NULL THEN 'refused' WHEN d.body IS NOT NULL THEN 'sent' ELSE 'unchanged' END) AS row_result, count(*)
 FROM read_rows r LEFT JOIN refused_items t USING (id) LEFT JOIN item_changes d USING (id) GROUP BY ALL;

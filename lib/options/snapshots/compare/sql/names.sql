@@ -60,8 +60,8 @@ INSERT INTO names_now
   WHERE w.record_type = getvariable('record_type');
 
 -- name: count_fates
--- In: read_rows. Out: by fate, the rows of the file.
-SELECT fate_of_row(problem, status, CASE WHEN name = '' THEN 'withoutName' ELSE 'read' END) AS fate, count(*) FROM read_rows GROUP BY fate;
+-- In: read_rows. Out: by row_result, the rows of the file.
+SELECT result_of_row(problem, status, CASE WHEN name = '' THEN 'withoutName' ELSE 'read' END) AS row_result, count(*) FROM read_rows GROUP BY row_result;
 
 -- name: find_passed
 -- In: names_before; names_now; known_names; accepted_names; the state. Out: former: the records of before, and what they stood for: what is
@@ -123,7 +123,7 @@ CREATE TABLE names AS
       WHEN p.id IS NOT NULL THEN 'the crosswalk gives for its user name the account of another record. '
         || 'If both records are one person, accept the name: sis-relay crosswalk accept <name>. '
         || 'If not, wait: its rows are used once the crosswalk gives another account' END AS problem,
-    CASE WHEN n.name = '' THEN 'withoutName' WHEN s.name IS NULL AND p.id IS NOT NULL THEN 'namePassed' END AS fate
+    CASE WHEN n.name = '' THEN 'withoutName' WHEN s.name IS NULL AND p.id IS NOT NULL THEN 'namePassed' END AS row_result
   FROM names_now n
     LEFT JOIN (
       SELECT record_type, name FROM names_now WHERE record_type = 'user' AND active = 1 AND name NOT IN ('', ambiguous_name())
@@ -154,18 +154,18 @@ CREATE TABLE formers AS
   SELECT record_type, id FROM names WHERE active = 0 AND problem IS NULL
     AND (record_type, name) IN (SELECT (record_type, name) FROM names WHERE active = 1);
 CREATE VIEW class_names AS
-  SELECT id, CASE WHEN problem IS NULL THEN name END AS org_unit_or_object, CASE WHEN problem IS NULL THEN ref END AS org_unit_ref, problem, fate
+  SELECT id, CASE WHEN problem IS NULL THEN name END AS org_unit_or_object, CASE WHEN problem IS NULL THEN ref END AS org_unit_ref, problem, row_result
   FROM names WHERE record_type = 'class';
 CREATE VIEW user_names AS
-  SELECT id, CASE WHEN problem IS NULL THEN name END AS user_name, CASE WHEN problem IS NULL THEN ref END AS user_ref, problem, fate
+  SELECT id, CASE WHEN problem IS NULL THEN name END AS user_name, CASE WHEN problem IS NULL THEN ref END AS user_ref, problem, row_result
   FROM names WHERE record_type = 'user';
 CREATE MACRO with_user_names(source) AS TABLE
   SELECT r.*, n.user_name, n.user_ref, CASE WHEN n.id IS NULL THEN 'names no row of users.csv' ELSE n.problem END AS user_problem,
-    CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.fate END AS user_fate
+    CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.row_result END AS user_result
   FROM query_table(source) r LEFT JOIN user_names n ON n.id = r.user_source_id;
 CREATE MACRO with_names(source) AS TABLE
   SELECT r.*, n.org_unit_or_object, n.org_unit_ref, CASE WHEN n.id IS NULL THEN 'names no row of classes.csv' ELSE n.problem END AS org_unit_problem,
-    CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.fate END AS org_unit_fate
+    CASE WHEN n.id IS NULL THEN 'notInPackage' ELSE n.row_result END AS org_unit_result
   FROM with_user_names(source) r LEFT JOIN class_names n ON n.id = r.class_source_id;
 
 -- name: count_passed

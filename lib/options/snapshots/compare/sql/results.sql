@@ -29,7 +29,7 @@ CREATE TABLE read_rows AS
         WHEN r.changed <> '' AND instant IS NULL AND day IS NULL
           THEN problem_of_day('dateLastModified', r.changed, 'must be a time such as 2026-01-31T09:30:00Z')
         WHEN r.object IS NULL THEN ['lineItemSourcedId', 'names no line item that can be used', 'notInPackage']
-        WHEN user_problem IS NOT NULL THEN ['studentSourcedId', user_problem, user_fate]
+        WHEN user_problem IS NOT NULL THEN ['studentSourcedId', user_problem, user_result]
         WHEN points IS NULL AND r.score <> '' THEN problem_of_number('score', r.score)
         WHEN r.score = '' AND r.words = '' THEN ['score', 'is empty, and textScore is empty, too']
         WHEN r.score = '' AND has_control_in_text(r.words) THEN ['textScore', 'has control characters']
@@ -77,14 +77,14 @@ INSERT INTO claims BY NAME
 INSERT INTO held_keys SELECT p.key FROM pending_results p ANTI JOIN claims c ON c.key = p.key WHERE p.key IS NOT NULL;
 
 -- name: count_fates
--- In: read_rows. Out: by fate, the rows that claim nothing.
+-- In: read_rows. Out: by row_result, the rows that claim nothing.
 -- Few rows end something: those that have their key are looked for by them.
 WITH used_keys AS (
   SELECT DISTINCT source_row FROM (FROM read_rows WHERE problem IS NULL AND NOT is_gone(status))
     SEMI JOIN (FROM read_rows WHERE problem IS NULL AND is_gone(status)) USING (source_row))
 SELECT CASE WHEN problem IS NULL AND is_gone(status) AND source_row IN (FROM used_keys) THEN 'keyUsed'
-    ELSE fate_of_row(problem, status, 'notGraded') END AS fate, count(*)
-FROM read_rows WHERE wanted_value IS NULL GROUP BY fate;
+    ELSE result_of_row(problem, status, 'notGraded') END AS row_result, count(*)
+FROM read_rows WHERE wanted_value IS NULL GROUP BY row_result;
 
 -- name: remember_rows
 -- In: read_rows; the variable is_bulk. Out: results_seen, in little memory: results that a whole export has, or that a delta deletes.
@@ -129,8 +129,8 @@ INSERT INTO held_keys
   SELECT s.key FROM results_still s ANTI JOIN claims c ON c.key = s.key WHERE s.org_unit_or_object IS NULL OR s.user_name IS NULL;
 -- The grades of a user who is gone stay.
 INSERT INTO unusable_still
-  SELECT source_row, item_source_id, user_source_id, [user_problem, user_fate] FROM results_still
-  WHERE org_unit_or_object IS NOT NULL AND user_name IS NULL AND user_fate IS DISTINCT FROM 'notInPackage';
+  SELECT source_row, item_source_id, user_source_id, [user_problem, user_result] FROM results_still
+  WHERE org_unit_or_object IS NOT NULL AND user_name IS NULL AND user_result IS DISTINCT FROM 'notInPackage';
 
 -- name: forget_gone
 -- In: results_seen; the variable is_bulk. Out: kept_row_claims; difference. A later delta would take results that the SIS has no more, and whose

@@ -1,5 +1,5 @@
 -- The rows of one file of an export, which its reader puts into read_rows: line, source_row, status, and problem, a list of the column, the
--- words, and the fate of the row, if that is not `refused`. Rows of enrollments and results also have class_or_item_id, user_source_id,
+-- words, and the row_result of the row, if that is not `refused`. Rows of enrollments and results also have class_or_item_id, user_source_id,
 -- org_unit_or_object, user_name and said_at_ms.
 
 -- name: macros
@@ -7,10 +7,10 @@
 CREATE MACRO fate_of_gone(status) AS
   CASE status WHEN 'inactive' THEN 'notActive' WHEN not_sent() THEN 'roleNotSent' ELSE 'deleted' END;
 CREATE MACRO fate_of_problem(problem) AS coalesce(problem[3], 'refused');
-CREATE MACRO fate_of_row(problem, status, otherwise) AS
+CREATE MACRO result_of_row(problem, status, otherwise) AS
   CASE WHEN problem IS NOT NULL THEN fate_of_problem(problem) WHEN is_gone(status) THEN fate_of_gone(status) ELSE otherwise END;
--- Fates whose rows all have the same problem, which one setting solves: the report has one line for all of them.
-CREATE MACRO is_told_once(fate) AS coalesce(fate, '') IN ('withoutName', 'withoutMaximum', 'withoutRole', 'twoReadings');
+-- Row results whose rows all have the same problem, which one setting solves: the report has one line for all of them.
+CREATE MACRO is_reported_once(row_result) AS coalesce(row_result, '') IN ('withoutName', 'withoutMaximum', 'withoutRole', 'twoReadings');
 CREATE MACRO problem_of_status() AS ['status', 'must be active, inactive or tobedeleted'];
 -- Testing an id takes longer than joining it, and every known id was tested.
 CREATE MACRO is_known_or_id(is_known, id) AS CASE WHEN is_known THEN true ELSE is_id(id) END;
@@ -64,7 +64,7 @@ CREATE MACRO problem_of_number(column_name, x) AS [column_name, CASE
 CREATE MACRO no_later(ms) AS CASE WHEN ms > dropped_ms() THEN dropped_ms() ELSE ms END;
 
 -- name: tables
--- unusable_still: accepted rows of one file that a delta does not have, and that cannot be used now. problem: the words, and the fate of such a
+-- unusable_still: accepted rows of one file that a delta does not have, and that cannot be used now. problem: the words, and the row_result of such a
 -- row. What was accepted of them stays.
 CREATE TABLE unusable_still (source_row VARCHAR, class_or_item_id VARCHAR, user_source_id VARCHAR, problem VARCHAR[]);
 
@@ -113,9 +113,9 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
 -- In: read_rows; the variable kind_name. Out: problems. Rows with an unknown role are reported with the roles.
 INSERT INTO problems
   SELECT getvariable('kind_name') || '.csv', line, problem[1], problem[2] FROM read_rows
-  WHERE problem IS NOT NULL AND NOT is_told_once(problem[3]) AND fate_of_problem(problem) <> 'unknownRole'
+  WHERE problem IS NOT NULL AND NOT is_reported_once(problem[3]) AND fate_of_problem(problem) <> 'unknownRole'
   UNION ALL SELECT getvariable('kind_name') || '.csv', NULL, problem[1], problem[2] || count_text(count(*), min(line)) FROM read_rows
-  WHERE problem IS NOT NULL AND is_told_once(problem[3]) GROUP BY problem[1], problem[2];
+  WHERE problem IS NOT NULL AND is_reported_once(problem[3]) GROUP BY problem[1], problem[2];
 
 -- name: keep_refused
 -- In: refused_before; read_rows, those that a delta names; renamed; the variable kind_name. Out: problems; refused_rows, with those that it
@@ -145,17 +145,17 @@ INSERT INTO passed_rows
 DELETE FROM unusable_still;
 
 -- name: count_claims
--- In: the comparison. Out: by kind and fate, the rows that claim something.
-SELECT kind_name, fate, CAST(sum(times * coalesce(s.rows, CASE WHEN line IS NULL THEN 0 ELSE 1 END)) AS BIGINT)
+-- In: the comparison. Out: by kind and row_result, the rows that claim something.
+SELECT kind_name, row_result, CAST(sum(times * coalesce(s.rows, CASE WHEN line IS NULL THEN 0 ELSE 1 END)) AS BIGINT)
 FROM (
   SELECT d.kind_name, d.key, d.line, 1 AS times,
     CASE WHEN o.key IS NOT NULL THEN 'refused' WHEN is_withheld(d.withheld_value, d.accepted_value) THEN 'held'
-      WHEN d.change IN ('created', 'updated') AND (v.key IS NULL OR v.function_name IS NOT NULL) THEN 'sent' ELSE 'unchanged' END AS fate
+      WHEN d.change IN ('created', 'updated') AND (v.key IS NULL OR v.function_name IS NOT NULL) THEN 'sent' ELSE 'unchanged' END AS row_result
     FROM difference d LEFT JOIN (SELECT DISTINCT key FROM older_claims) o USING (key) LEFT JOIN replacements v USING (key) WHERE d.is_claimed
   UNION ALL SELECT kind_name, key, line, 1, 'refused' FROM unfit_claims WHERE is_claimed
   -- All claims but these.
   UNION ALL SELECT kind_name, key, line, 1, 'unchanged' FROM claims
   UNION ALL SELECT kind_name, key, line, -1, 'unchanged' FROM difference WHERE is_claimed
   UNION ALL SELECT kind_name, key, line, -1, 'unchanged' FROM unfit_claims WHERE is_claimed) LEFT JOIN claims_per_key s USING (key)
-GROUP BY kind_name, fate
+GROUP BY kind_name, row_result
 UNION ALL SELECT kind_name, 'refused', rows FROM disputed_counts;

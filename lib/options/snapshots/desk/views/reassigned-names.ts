@@ -12,13 +12,13 @@ const rowsText = (names: readonly ReassignedName[]): string => {
 };
 
 /** There may be very many. */
-const maxPassed = 50;
+const maxReassigned = 50;
 
 const passedTable = (passed: readonly ReassignedName[], more: (typeof passedColumns)[] = []): View => [
-  table('User names that passed', passed.slice(0, maxPassed), Object.assign({}, passedColumns, ...more)),
-  passed.length > maxPassed && {
+  table('User names that passed', passed.slice(0, maxReassigned), Object.assign({}, passedColumns, ...more)),
+  passed.length > maxReassigned && {
     tone: 'quiet',
-    text: `The oldest ${maxPassed} of ${numberOf(passed.length)}`,
+    text: `The oldest ${maxReassigned} of ${numberOf(passed.length)}`,
   },
 ];
 
@@ -33,7 +33,7 @@ const passedColumns: Record<string, (each: ReassignedName) => Cell> = {
 };
 
 /** Names of users that passed to another record. */
-export const passedView = ({ passed }: ReassignedList): View => {
+export const reassignedView = ({ passed }: ReassignedList): View => {
   if (passed === undefined)
     return [text('User names that passed to another record of the SIS cannot be read with your role.')];
   if (passed.length === 0)
@@ -67,7 +67,7 @@ export const passedView = ({ passed }: ReassignedList): View => {
 };
 
 /** For `status`. */
-export const passedNotes = (passed: readonly ReassignedName[]): View =>
+export const reassignedNotes = (passed: readonly ReassignedName[]): View =>
   passed.length === 0
     ? []
     : [
@@ -79,7 +79,7 @@ export const passedNotes = (passed: readonly ReassignedName[]): View =>
         { command: 'crosswalk moved' },
       ];
 
-export const passedPlanView = (chosen: readonly ReassignedName[]): View => [
+export const reassignedPlanView = (chosen: readonly ReassignedName[]): View => [
   ...passedTable(chosen),
   text(
     `${countOf(chosen.length, 'person', 'people')}: the record that has the name now gets the account, with ${rowsText(chosen)}. If it is somebody else, do not accept: correct the account of the name in the crosswalk.`,

@@ -86,12 +86,12 @@ const changeNotes = ({
   ),
 ];
 
-const plainFates = ['sent', 'unchanged', 'used', 'read'];
+const plainResults = ['sent', 'unchanged', 'used', 'read'];
 
 /** Differences between the rows and the wanted state. */
 const rowNotes = (snapshot: Pick<SnapshotRecord, 'rows' | 'unknownRoles' | 'excluded' | 'of'>): View => {
-  const fates = Object.values(snapshot.rows ?? {}).flatMap((counts) => Object.keys(counts));
-  const isPlain = fates.every((fate) => plainFates.includes(fate));
+  const results = Object.values(snapshot.rows ?? {}).flatMap((counts) => Object.keys(counts));
+  const isPlain = results.every((result) => plainResults.includes(result));
   if (snapshot.rows === undefined || (isPlain && snapshot.of > 0)) return [];
   return rowsTold(snapshot, plain).map((text): Note => ({ tone: 'plain', text }));
 };

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { sheetOf } from '../../../../../lib/desk/console/html/sheet.ts';
 import { groupsOf } from '../../../../../lib/options/reconcile/desk/groups.ts';
-import { type Comparison, countsOf } from '../../../../../lib/options/reconcile/desk/read.ts';
+import { countsOf, type ReviewedRun } from '../../../../../lib/options/reconcile/desk/read.ts';
 import {
   comparisonView,
   meaningsView,
@@ -20,7 +20,7 @@ const findings = [
   findingOf(),
   findingOf({ class: 'unreadable', error: attack, resource: `grade/${attack}` }),
 ];
-const comparison: Comparison = {
+const comparison: ReviewedRun = {
   report,
   counts: countsOf(report),
   groups: groupsOf(findings),
@@ -31,7 +31,7 @@ const comparison: Comparison = {
   unread: 0,
   newer: undefined,
 };
-const pageOf = (told: Comparison, reports = [report, reportOf()]) =>
+const pageOf = (told: ReviewedRun, reports = [report, reportOf()]) =>
   sheetOf([...comparisonView(told), ...runsView(reports), ...meaningsView(told.report)], {
     title: 'A comparison',
     name: 'sis-relay-prod',
