@@ -10,7 +10,7 @@ import { atMost } from '../../lib/options/crosswalk-fill/files.ts';
 import { type FillAnswer, fillJob } from '../../lib/options/crosswalk-fill/fill.ts';
 import { createFillServices } from '../../lib/options/crosswalk-fill/fill-services.ts';
 import { fillSettings } from '../../lib/options/crosswalk-fill/fill-settings.ts';
-import { heldIn, heldKey } from '../../lib/options/crosswalk-fill/retained-names.ts';
+import { heldIn, heldKey } from '../../lib/options/crosswalk-fill/held-names.ts';
 import { createQuickDynamoDb } from '../../lib/runtime/aws/dynamodb-quick.ts';
 import { readSettings } from '../../lib/runtime/aws/setting.ts';
 import { localClient } from '../local/aws/aws.ts';

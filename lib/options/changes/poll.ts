@@ -7,7 +7,7 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import { inParallel } from '../../runtime/aws/parallel.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import { isDeletion, type KeptRemovals, messagesOf, resourceOf, subjectOf } from './events.ts';
-import { type CompletedNotice, createLookUps } from './look-up.ts';
+import { type CompletedNotice, createLookUps } from './notice-details.ts';
 import { type Notice, noticesIn } from './page.ts';
 import type { PositionStore } from './position-store.ts';
 import type { Source } from './source.ts';

@@ -31,6 +31,7 @@ import {
   unreadFiles,
 } from './files.ts';
 import type { FillSettings } from './fill-settings.ts';
+import { type HeldNames, heldIn, heldKey } from './held-names.ts';
 import {
   classlistList,
   type ListingServices,
@@ -39,7 +40,6 @@ import {
   userKinds,
   warnOfLong,
 } from './listings.ts';
-import { type HeldNames, heldIn, heldKey } from './retained-names.ts';
 
 /** A fill always includes org units and files. */
 const fillRequest = z.strictObject({

@@ -16,7 +16,7 @@ import { unlessError } from '../../../runtime/aws/error.ts';
 import type { Audit } from '../../../stage/audit.ts';
 import { RefusedError } from '../../../stage/command-errors.ts';
 import type { Target } from '../../../stage/target.ts';
-import { type HeldNames, heldIn, heldKey } from '../retained-names.ts';
+import { type HeldNames, heldIn, heldKey } from '../held-names.ts';
 
 /** What one source says that a name stands for. */
 export type ShownName = NameEntry & {
