@@ -1222,7 +1222,7 @@ describe('the end', () => {
     const of = await offices.open();
     const [id = ''] = await of.park([{}]);
     const short = await openConsole({ ...of.target, bucket });
-    const { headers } = await short.post('/decide', { id, reason: 'a test', decision: 'discard' });
+    const { headers } = await short.post('/discard', { id, reason: 'a test', shown: '1' });
     await isAsked.promise;
     const live = `${headers.location}/live`;
     const part = () => short.get(`${live}?part=yes`);
