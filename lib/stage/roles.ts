@@ -41,11 +41,11 @@ export const roleOf: Readonly<Record<CommandName, Role>> = Object.assign(
   ...options.map((option) => option.roles),
 );
 
-export const isVerb = (words: string): words is CommandName => Object.hasOwn(roleOf, words);
+export const isCommandName = (words: string): words is CommandName => Object.hasOwn(roleOf, words);
 
 /** Whether a role suffices. A command that is not known here, as of a later version, needs the highest. */
 export const mayRole = (role: Role, command: string): boolean =>
-  roles.indexOf(role) >= roles.indexOf(isVerb(command) ? roleOf[command] : 'lead');
+  roles.indexOf(role) >= roles.indexOf(isCommandName(command) ? roleOf[command] : 'lead');
 
 /** Says what a person lacks. CloudFormation adds an ending to the policy's name. */
 export const needsRole = (role: Role, prefix = 'sis-relay-<stage>-'): string =>

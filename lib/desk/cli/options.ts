@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { letterKinds } from '../../message/failure-kinds.ts';
 import { UsageError } from '../../stage/command-errors.ts';
 import { nearest } from '../../stage/nearest.ts';
-import { isVerb, type Role, roleOf } from '../../stage/roles.ts';
+import { isCommandName, type Role, roleOf } from '../../stage/roles.ts';
 import { optionOf } from '../views/filter-options.ts';
 
 /** Options that choose a deployment on AWS, or a part of it. */
@@ -91,6 +91,6 @@ export const addFilterOptions = (command: Command): Command =>
 export const roleFor = (command: Command): Role | undefined => {
   const words: string[] = [];
   for (let at: Command | null = command; at?.parent; at = at.parent) words.unshift(at.name());
-  const verb = words.join(' ');
-  return isVerb(verb) ? roleOf[verb] : undefined;
+  const name = words.join(' ');
+  return isCommandName(name) ? roleOf[name] : undefined;
 };

@@ -2,7 +2,7 @@ import { options } from '../../options.ts';
 import type { CommandName } from '../../stage/roles.ts';
 
 /** What a form of each path does, as the command names it. Forms of other paths look and search. */
-export const verbs: Record<string, CommandName> = {
+export const commands: Record<string, CommandName> = {
   '/reindex': 'letters reindex',
   '/replay': 'letters replay',
   '/edit': 'letters edit',
@@ -26,5 +26,5 @@ export const verbs: Record<string, CommandName> = {
 /** Of an address, with its query and fragment or without. */
 export const commandOfPath = (address: string): CommandName | undefined => {
   const [path = ''] = address.split(/[?#]/);
-  return verbs[path.replace(/^\/(letters|exports)\/[^/]+\/(reveal|discard)$/, '/$1/:id/$2')];
+  return commands[path.replace(/^\/(letters|exports)\/[^/]+\/(reveal|discard)$/, '/$1/:id/$2')];
 };

@@ -89,13 +89,15 @@ const isView = (content: Html | View): content is View => Array.isArray(content)
 type Powers = Pick<ConsoleServices, 'readOnly' | 'roles'>;
 
 /** The role that a verb needs and the caller lacks. */
-export const lackingFor = ({ roles }: Pick<ConsoleServices, 'roles'>, verb: CommandName): Role | undefined =>
-  roles.has(roleOf[verb]) ? undefined : roleOf[verb];
+export const lackingFor = (
+  { roles }: Pick<ConsoleServices, 'roles'>,
+  command: CommandName,
+): Role | undefined => (roles.has(roleOf[command]) ? undefined : roleOf[command]);
 
 /** The same for a form by its address. */
 export const lackingAt = (services: Pick<ConsoleServices, 'roles'>, address: string): Role | undefined => {
-  const verb = commandOfPath(address);
-  return verb && lackingFor(services, verb);
+  const command = commandOfPath(address);
+  return command && lackingFor(services, command);
 };
 
 /** A form that is no view's, disabled if the caller lacks its role. */

@@ -20,8 +20,8 @@ import { type CachedLists, createLists } from './console-services.ts';
 import { createSession, headers } from './guard.ts';
 import { withoutCommands } from './html/html.ts';
 import { createRuns } from './runs.ts';
-import { createKeptFilters } from './saved-filters.ts';
-import { createKeptKeys } from './saved-keys.ts';
+import { createSavedFilters } from './saved-filters.ts';
+import { createSavedKeySetting } from './saved-keys.ts';
 
 export type ConsoleOptions = {
   /** 0: any free port. */
@@ -150,8 +150,8 @@ const createDesk = async (target: Target, { readOnly, signal, sentence, keptIn, 
     status,
     runs: createRuns({ target, audit, signal, sentence, onEnd }),
     session: createSession(),
-    filters: createKeptFilters(join(keptIn, 'filters.json'), name),
-    keys: await createKeptKeys(join(keptIn, 'console.json')),
+    filters: createSavedFilters(join(keptIn, 'filters.json'), name),
+    keys: await createSavedKeySetting(join(keptIn, 'console.json')),
   };
   return { services, optionScreens };
 };

@@ -7,7 +7,7 @@ export const readSaved = async (file: string): Promise<unknown> =>
   jsonIn(await readFile(file, 'utf8').catch(() => '{}'));
 
 /** Replaces the file as a whole. */
-export const writeKept = async (file: string, kept: object): Promise<void> => {
+export const writeSaved = async (file: string, kept: object): Promise<void> => {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const half = `${file}.${process.pid}`;
   await writeFile(half, JSON.stringify(kept, null, 2), { mode: 0o600 });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RefusedError } from '../../stage/command-errors.ts';
-import { readSaved, writeKept } from './saved-file.ts';
+import { readSaved, writeSaved } from './saved-file.ts';
 
 /** By deployment and name, the query of a screen's address. */
 const fileSchema = z.record(z.string(), z.record(z.string(), z.string()));
@@ -18,7 +18,7 @@ export type SavedFilters = {
  * Filters that a person has named, in a file of this machine that its owner alone can read: a filter may hold a user's id. The browser
  * could not keep them, as each console has a host name of its own.
  */
-export const createKeptFilters = (file: string, deployment: string): SavedFilters => {
+export const createSavedFilters = (file: string, deployment: string): SavedFilters => {
   const read = async (): Promise<FilterFile> => {
     const parsed = fileSchema.safeParse(await readSaved(file));
     if (parsed.success) return parsed.data;
@@ -26,7 +26,7 @@ export const createKeptFilters = (file: string, deployment: string): SavedFilter
   };
   const change = async (changed: (own: Record<string, string>) => Record<string, string>): Promise<void> => {
     const all = await read();
-    await writeKept(file, { ...all, [deployment]: changed(all[deployment] ?? {}) });
+    await writeSaved(file, { ...all, [deployment]: changed(all[deployment] ?? {}) });
   };
   return {
     all: async () => Object.entries((await read())[deployment] ?? {}),

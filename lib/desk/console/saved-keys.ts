@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { readSaved, writeKept } from './saved-file.ts';
+import { readSaved, writeSaved } from './saved-file.ts';
 
 const fileSchema = z.object({ keys: z.enum(['on', 'off']).default('on') });
 
@@ -9,12 +9,12 @@ export type SavedKeySetting = {
 };
 
 /** Whether single keys do something: who speaks to the machine, or presses keys unawares, has them off. */
-export const createKeptKeys = async (file: string): Promise<SavedKeySetting> => {
+export const createSavedKeySetting = async (file: string): Promise<SavedKeySetting> => {
   let kept = fileSchema.safeParse(await readSaved(file)).data?.keys ?? 'on';
   return {
     areOn: () => kept === 'on',
     turn: async (to) => {
-      await writeKept(file, { keys: to });
+      await writeSaved(file, { keys: to });
       kept = to;
     },
   };

@@ -1,7 +1,7 @@
 import type { UndecidedKind } from '../../message/failure-kinds.ts';
 import { jsonIn } from '../../message/json.ts';
 import type { Filter } from '../messages/letters/filter.ts';
-import type { Comparison, RevealedLetter } from '../messages/verify/compare.ts';
+import type { RevealedLetter, SideBySide } from '../messages/verify/compare.ts';
 import type { VerifyResult } from '../messages/verify/verify.ts';
 import { filterOptions } from './filter-options.ts';
 import { countOf, numberOf } from './format.ts';
@@ -175,7 +175,7 @@ export const comparisonView = ({ comparison }: RevealedLetter): View => {
 
 type Finding = 'unknown' | 'same' | 'nothing there' | 'differs' | 'newer there' | 'older there';
 
-const findingOf = (comparison: Comparison | undefined): Finding => {
+const findingOf = (comparison: SideBySide | undefined): Finding => {
   if (comparison === undefined || 'unknown' in comparison) return 'unknown';
   const { fields, sentAt, changedAt } = comparison;
   if (fields.every(({ sent, shown }) => sent === shown)) return 'same';

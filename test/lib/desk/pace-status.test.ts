@@ -117,7 +117,7 @@ test.each<[string, Partial<Status['pace']>, string[]]>([
   ],
 ])('it is printed %s', (_, pace, lines) => {
   const none = { visible: 0, inFlight: 0, delayed: 0 };
-  const told = {
+  const record = {
     queues: [],
     connection: undefined,
     waiting: [],
@@ -126,7 +126,7 @@ test.each<[string, Partial<Status['pace']>, string[]]>([
     pace: { window: undefined, calls: undefined, sinceMs, ...pace },
   } as unknown as Status;
   const inTime = (line: string) => line.replace(/in \d+ s\.$/, 'in 30 s.');
-  const printed = linesOf(statusView(told), terminal).map(inTime);
+  const printed = linesOf(statusView(record), terminal).map(inTime);
   const from = printed.indexOf('Pace') + 1;
   expect(printed.slice(from, from + 1 + lines.length)).toEqual([...lines, '']);
 });

@@ -69,11 +69,11 @@ test('what options tell, and what operators have begun, belong to it', async () 
   const office = await offices.open();
   const audit = createAudit({ ...office.target, who: 'jack' }, () => {});
   const { end } = await audit.begin({ command: 'letters replay', counts: { planned: 3 } });
-  const told = { facts: { held: 2 }, first: [text('2 are held')], sections: [] };
-  const parts = [async () => told];
+  const part = { facts: { held: 2 }, first: [text('2 are held')], sections: [] };
+  const parts = [async () => part];
   const status = () => statusOf(office.target, { functions: [], parts, signal: never });
   const begun = async () => (await status()).atWork?.filter(({ who }) => who === 'jack');
-  expect(await status()).toMatchObject({ options: [told] });
+  expect(await status()).toMatchObject({ options: [part] });
   expect(documentOf(await status())).toMatchObject({ queues: [], held: 2 });
   expect(documentOf(await status())).not.toHaveProperty('options');
   expect(await begun()).toMatchObject([{ command: 'letters replay', counts: { planned: 3 } }]);

@@ -753,10 +753,12 @@ test('a result whose line item was refused is told of its line item, not of spac
   crosswalk.fill('orgUnitCode', { LEC: 2601, LAB: 2601 });
   const both = results('LEC Quiz ada 18', 'LAB Quiz ada 1');
   const { report } = await put('export.zip', await zip({ ...sis, results: both }));
-  const told = report.join('\n');
-  expect(told).toContain('two line items of one org unit have this title');
-  expect(told).toContain('"results.csv","2","lineItemSourcedId","its row in lineItems.csv was refused"');
-  expect(told).not.toContain('upper and lower case');
+  const reportText = report.join('\n');
+  expect(reportText).toContain('two line items of one org unit have this title');
+  expect(reportText).toContain(
+    '"results.csv","2","lineItemSourcedId","its row in lineItems.csv was refused"',
+  );
+  expect(reportText).not.toContain('upper and lower case');
 });
 
 test('a code with a slash, which the crosswalk does not know, is named whole in what another file still wants', async () => {
@@ -1033,8 +1035,8 @@ test('a user name that somebody else gets a night after it was given up waits as
   const another = { sourcedId: 'u-new', username: 'ada' };
   const { report } = await exported([renamed, another], 'BIO ada', 'ART new');
   expect(report.join('\n')).toContain('the crosswalk gives for its user name the account of another record');
-  const told = { name: 'ada', userId: 101, record: 'u-new', former: 'u-ada', enrollments: 1 };
-  expect(bucket.json(reassignedKey)).toMatchObject({ names: [told] });
+  const reportText = { name: 'ada', userId: 101, record: 'u-new', former: 'u-ada', enrollments: 1 };
+  expect(bucket.json(reassignedKey)).toMatchObject({ names: [reportText] });
   expect(platform.all()).toEqual(['2601 101 110']);
   crosswalk.fill('userName', { ...people, ada: 105, 'ada.b': 101 });
   await exported([renamed, another], 'BIO ada', 'ART new');

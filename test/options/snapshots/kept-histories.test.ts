@@ -225,8 +225,8 @@ describe('a user name passes to another person', () => {
     const { report } = await put('export.zip', await zip(sis(later)));
     expect(platform.all()).toEqual(['2601 101 110']);
     // Rows of the new bearer wait, and are named: her user, or her enrollment and her grade.
-    const told = report.join('\n');
-    expect(told).toMatch(/^"users.csv","3"|^"enrollments.csv","3"/m);
+    const reportText = report.join('\n');
+    expect(reportText).toMatch(/^"users.csv","3"|^"enrollments.csv","3"/m);
     crosswalk.fill('userName', { smith: 102, 'ada.smith': 101 });
     await put('export.zip', await zip(sis(later)));
     platform.replay();
@@ -248,12 +248,12 @@ describe('a user name passes to another person', () => {
       'export.zip',
       await zip(sis({ ...later, enrollments: enrollments('BIO ada', 'BIO bea', 'ART bea') })),
     );
-    const told = report.join('\n');
+    const reportText = report.join('\n');
     // What bea has newly may go to her account, as her record is known, or wait.
     expect(platform.keys()).toEqual(expect.arrayContaining(['2601 101', '2601 102']));
     expect(platform.keys().filter((key) => key.endsWith(' 101'))).toEqual(['2601 101']);
     if (platform.valueOf('2602 102') === undefined)
-      expect(told).toMatch(/^"users.csv","3"|^"enrollments.csv","4"/m);
+      expect(reportText).toMatch(/^"users.csv","3"|^"enrollments.csv","4"/m);
     crosswalk.fill('userName', { smith: 102, 'ada.smith': 101 });
     await put(
       'export.zip',

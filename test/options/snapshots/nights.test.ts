@@ -856,15 +856,15 @@ const stillRefused: University[] = [
       exports: ({ users }) => {
         const graded = (user: string, score: string) =>
           result('essay', user, score, { dateLastModified: '' });
-        const told = (user: string, score: string) => ({ ...graded(user, score), ...active });
+        const rowOf = (user: string, score: string) => ({ ...graded(user, score), ...active });
         return {
           1: {
             users: [{ sourcedId: 'u-old', username: 'ada', ...deleted }, ...users],
             results: [graded('old', '5'), graded('ada', '5')],
           },
-          5: { users: [{ sourcedId: 'u-old', username: 'bob', ...active }], results: [told('old', '?')] },
-          6: { results: [told('old', '9'), told('ada', '?')] },
-          7: { results: often === 'again' ? [told('ada', '?')] : [] },
+          5: { users: [{ sourcedId: 'u-old', username: 'bob', ...active }], results: [rowOf('old', '?')] },
+          6: { results: [rowOf('old', '9'), rowOf('ada', '?')] },
+          7: { results: often === 'again' ? [rowOf('ada', '?')] : [] },
         };
       },
       expected: ({ held }) => {
@@ -1162,7 +1162,7 @@ test('no two line items have one grade object, no two grade objects one title, a
 });
 
 test('how many are missing, but are not removed as refused rows may be about them, is told', () => {
-  const told = (night: number) => nightly(night).report.filter((line) => line.includes(',"",""'));
+  const rowOf = (night: number) => nightly(night).report.filter((line) => line.includes(',"",""'));
   const missing = (name: string, count: number) =>
     `"${name}.csv","","","missing ${name} that stay, because refused rows may be about them: ${count}"`;
   const still = (name: string, count: number) =>
@@ -1178,14 +1178,14 @@ test('how many are missing, but are not removed as refused rows may be about the
     missing('results', results[0]),
     still('results', results[1]),
   ];
-  expect([5, 6, 7].map(told)).toEqual([
+  expect([5, 6, 7].map(rowOf)).toEqual([
     expected([3, 8], 4, [2, 9]),
     [still('classes', 1), ...expected([4, 9], 5, [1, 10]), still('users', 1)],
     expected([2, 7], 4, [1, 11]),
   ]);
   expect(nightly(5).record.byKind).toMatchObject({ users: { refused: 1 }, classes: { refused: 1 } });
   // Of three the row has another id, and one was claimed beside the refused row.
-  expect(told(3)).toEqual([missing('enrollments', 4), missing('results', 3)]);
+  expect(rowOf(3)).toEqual([missing('enrollments', 4), missing('results', 3)]);
 });
 
 test('rows that are not used for others are counted by themselves, with the next step', () => {
@@ -1199,11 +1199,11 @@ test('rows that are not used for others are counted by themselves, with the next
 });
 
 test('a contradiction of rows that a delta does not have is told until it is gone', () => {
-  const told = (night: number) =>
+  const rowOf = (night: number) =>
     nightly(night).report.filter((line) => line.includes('contradict each other'));
   const problem =
     'rows contradict each other about 1 enrollments, which stay as they were accepted. This delta does not have all of these rows; a bulk file names them';
-  expect([5, 6, 7].map(told)).toEqual([[], [`"enrollments.csv","","role","${problem}"`], []]);
+  expect([5, 6, 7].map(rowOf)).toEqual([[], [`"enrollments.csv","","role","${problem}"`], []]);
 });
 
 test('a time in the future is told, and what it counts as', () => {

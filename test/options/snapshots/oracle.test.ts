@@ -41,8 +41,8 @@ const explained = async (history: History, [found]: Awaited<ReturnType<typeof li
   const small = await shrunk(history, { found, live: liveOnce, attempts });
   const lines: string[] = [];
   await liveOnce(small.history, (make) => watched(make, (line) => lines.push(line)));
-  const told = lines.slice(0, maxLines);
-  return [textOf(small.history, small.found), ...told].join('\n');
+  const shownLines = lines.slice(0, maxLines);
+  return [textOf(small.history, small.found), ...shownLines].join('\n');
 };
 
 const expectRight = async (nights: number): Promise<void> => {

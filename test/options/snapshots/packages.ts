@@ -42,9 +42,9 @@ export const columnsOf = (table: TableName, version: Version, mode: Mode): Colum
   `${tables[table]} ${ofVersion[version][table]}`
     .split(' ')
     .filter(Boolean)
-    .map((told) => ({
-      name: told.replace(/[*~]/, ''),
-      isOptional: !told.endsWith('*') && (mode === 'bulk' || !told.endsWith('~')),
+    .map((messageText) => ({
+      name: messageText.replace(/[*~]/, ''),
+      isOptional: !messageText.endsWith('*') && (mode === 'bulk' || !messageText.endsWith('~')),
     }));
 
 export type Tables = Record<string, Rows>;
@@ -144,12 +144,12 @@ export const newImporter = (settings: object = {}) => {
       isApproved: true,
     });
     const refusal = examined.is === 'over' ? examined.message : '';
-    return { refusal, record: record(), report, sent: bodies.map(told).sort() };
+    return { refusal, record: record(), report, sent: bodies.map(messageText).sort() };
   };
   return { drop, set };
 };
 
-const told = ({ type, data }: Body): string => {
+const messageText = ({ type, data }: Body): string => {
   const { orgUnitCode, gradeObjectName, name, userName, orgDefinedId, roleId, grade, maxPoints } = data;
   const { points, text } = (grade ?? {}) as { points?: number; text?: string };
   const isRemoval = type.includes('remove');

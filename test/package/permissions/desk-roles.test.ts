@@ -5,7 +5,7 @@ import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sqsMessageOf } from '../../../lib/delivery/letters/dead-letter.ts';
-import { commandOfPath, verbs } from '../../../lib/desk/console/command-of-path.ts';
+import { commandOfPath, commands } from '../../../lib/desk/console/command-of-path.ts';
 import { changesKey, recordKey, type SnapshotRecord } from '../../../lib/options/snapshots/state/record.ts';
 import { type CommandName, policyIds, type Role, roleOf, roles } from '../../../lib/stage/roles.ts';
 import { readStack } from '../../../lib/stage/stack-outputs.ts';
@@ -281,7 +281,7 @@ describe('the console', () => {
 
   test('knows what each of its forms does', () => {
     const posts = appWith().app.routes.filter(({ method }) => method === 'POST');
-    const untold = posts.map(({ path }) => path).filter((path) => !(path in verbs));
+    const untold = posts.map(({ path }) => path).filter((path) => !(path in commands));
     expect(untold.sort()).toEqual([
       '/crosswalk',
       '/filters',
@@ -326,7 +326,7 @@ describe('the console', () => {
   test('refuses a reader’s form', async () => {
     const served = await openAs('reader');
     const before = recorder.calls.length;
-    for (const [path, verb] of Object.entries(verbs)) {
+    for (const [path, verb] of Object.entries(commands)) {
       const answer = await served.post(path.replace(':id', letter), { reason: 'a test' });
       expect(answer.status, answer.text).toBe(400);
       expect(answer.text).toContain(`This needs the role ${roleOf[verb]} (policy sis-relay-local-`);

@@ -121,16 +121,16 @@ export const addOverview = (services: ConsoleServices): void => {
       { about },
     );
   });
-  for (const verb of ['pause', 'resume'] as const)
-    addAction(services, `/${verb}`, (form) => {
-      const reason = verb === 'pause' ? reasonIn(form) : undefined;
+  for (const change of ['pause', 'resume'] as const)
+    addAction(services, `/${change}`, (form) => {
+      const reason = change === 'pause' ? reasonIn(form) : undefined;
       const [functions, known] = [form.getAll('function'), [...integrations.keys()]];
       if (functions.length === 0) throw new UsageError('Which function?');
       const named = known.filter((each) => functions.includes(each)).join(', ');
-      const title = `${verb === 'pause' ? 'Pause' : 'Resume'} ${named}`;
+      const title = `${change === 'pause' ? 'Pause' : 'Resume'} ${named}`;
       return runs.begin(title, async (at) => {
-        if (verb === 'resume' && !(await isPauseOver(at, functions))) return;
-        await changeDeliveries(at, verb, { functions, known, reason });
+        if (change === 'resume' && !(await isPauseOver(at, functions))) return;
+        await changeDeliveries(at, change, { functions, known, reason });
       });
     });
 };

@@ -282,10 +282,10 @@ export const findLetter = async (
 export const endRecords = async (
   letterIndex: LetterIndexTable,
   letters: readonly { id: string; function: string; kind: string }[],
-  deedOf: (letter: { id: string }) => EndOfRecord,
+  actionOf: (letter: { id: string }) => EndOfRecord,
 ): Promise<void> => {
   await inParallel(letters, (letter) =>
-    endRecord(letterIndex, { ...letter, message: letter.id }, deedOf(letter)).catch(() => {}),
+    endRecord(letterIndex, { ...letter, message: letter.id }, actionOf(letter)).catch(() => {}),
   );
 };
 

@@ -12,7 +12,7 @@ export type LedgerChangeEvent = TraceEvent & { what: 'claimed'; outcome: LedgerO
 export type LedgerOutcome = 'done' | 'sending' | 'open';
 
 /** What the ledger knows of these resources: the newest changes of each field. @throws if it cannot be read. */
-export const claimsOf = async (
+export const ledgerChangesOf = async (
   { dynamodb, ledgerTable }: Pick<Target, 'dynamodb' | 'ledgerTable'>,
   resources: readonly string[],
 ): Promise<LedgerChangeEvent[]> => {

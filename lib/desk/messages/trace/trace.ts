@@ -7,12 +7,12 @@ import type { Target } from '../../../stage/target.ts';
 import { findLetter, letterIndexOf, NoLetterError } from '../letters/list.ts';
 import { nextOf } from '../waiting/waiting.ts';
 import { type Chain, eventsOfChain, findChains, tailOf } from './chains.ts';
-import { claimsOf, commandsOn, type LedgerChangeEvent } from './claims-and-commands.ts';
+import { commandsOn, type LedgerChangeEvent, ledgerChangesOf } from './claims-and-commands.ts';
 import { type TraceEvent, traceEventTypes } from './event.ts';
 import { loggedOf } from './function-log.ts';
 
 /** `parked`: it is a letter. `replayed`, `edited`: nothing newer is known. */
-export type Outcome = Exclude<State, 'letter'> | 'parked' | 'unknown';
+export type TracedOutcome = Exclude<State, 'letter'> | 'parked' | 'unknown';
 
 /** Every outcome is recorded, so that none is presumed. Scripts read it since 1.0.0, which presumed some. */
 const presumed = false;
@@ -21,14 +21,14 @@ const presumed = false;
 export type TracedMessage = {
   message: string;
   ids: string[];
-  outcome: Outcome;
+  outcome: TracedOutcome;
   presumed: typeof presumed;
 } & Partial<Pick<IndexRecord, 'function' | 'eventId' | 'resource' | 'user' | 'orgUnit' | 'thing' | 'named'>>;
 
 export type Trace = {
   id: string;
   /** The outcome of the message with the latest event. */
-  outcome: Outcome;
+  outcome: TracedOutcome;
   presumed: typeof presumed;
   /** In order of time. */
   events: TraceEvent[];
@@ -79,7 +79,11 @@ export const traceOf = async (
   const records = chains.flatMap((chain) => chain.records);
   const chainEvents = chains.flatMap(eventsOfChain);
   const resources = distinct([...(id.includes('/') ? [id] : []), ...records.map(({ resource }) => resource)]);
-  const claims = await attempt('the ledger', () => claimsOf(target, resources.slice(0, maxResources)), []);
+  const claims = await attempt(
+    'the ledger',
+    () => ledgerChangesOf(target, resources.slice(0, maxResources)),
+    [],
+  );
   const own = claims.filter(
     (claim) => id === claim.resource || id === claim.eventId || id === claim.message || has(chains, claim),
   );
@@ -234,12 +238,12 @@ const endOf = (
   if (!isOpen) return { outcome: tail.state === 'letter' ? 'parked' : tail.state };
   const logged = attempts.filter(({ what, message }) => what === 'attempt' && message === last).at(-1);
   if (logged?.outcome !== undefined && Date.parse(logged.at) > (tail?.atMs ?? 0))
-    return { outcome: logged.outcome as Outcome };
+    return { outcome: logged.outcome as TracedOutcome };
   const claim = claims.filter(({ message }) => message === last);
   if (claim.some(({ outcome }) => outcome === 'done')) return { outcome: 'done' };
   if (tail === undefined) return { outcome: 'unknown' };
   const isStale = tail.state === 'waiting' && nextOf(tail, Date.now()) === 'unknown';
-  return { outcome: isStale ? 'unknown' : (tail.state as Outcome) };
+  return { outcome: isStale ? 'unknown' : (tail.state as TracedOutcome) };
 };
 
 /** A letter, or what is known of a message that is no letter any more. @throws NoLetterError if nothing is known. */

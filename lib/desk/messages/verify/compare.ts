@@ -7,10 +7,10 @@ import { withConnection } from '../../../stage/connection/connection.ts';
 import { integrationNamed } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import { type LetterDetails, revealLetters } from '../letters/show.ts';
-import { asItsFunction, type LookUpParts } from './look-up.ts';
+import { asItsFunction, type EffectCheckParts } from './look-up.ts';
 
 /** What an outdated message sets beside what the platform shows. `unknown`: why the platform shows nothing. */
-export type Comparison =
+export type SideBySide =
   | {
       fields: { field: string; sent: string; shown: string | undefined }[];
       /** When the SIS made the change, and when the platform last changed it, if it says so. */
@@ -19,7 +19,7 @@ export type Comparison =
     }
   | { unknown: string };
 
-export type RevealedLetter = LetterDetails & { comparison?: Comparison };
+export type RevealedLetter = LetterDetails & { comparison?: SideBySide };
 
 /** Reveals letters together, for one reason, and compares those that are outdated with the platform. */
 export const revealAndCompare = async (
@@ -46,12 +46,12 @@ const comparedWithPlatform = async (
   target: Target,
   letters: readonly LetterDetails[],
   signal: AbortSignal,
-): Promise<Map<LetterDetails, Comparison>> => {
+): Promise<Map<LetterDetails, SideBySide>> => {
   const allUnknown = (unknown: string) => new Map(letters.map((letter) => [letter, { unknown }]));
   const compared = await withConnection(target, async (connection) => {
     const { reachable, platform } = await checkConnection(connection);
     if (!reachable) return allUnknown(`${platform} does not answer from here`);
-    const found = new Map<LetterDetails, Comparison>();
+    const found = new Map<LetterDetails, SideBySide>();
     const files = createFiles({ s3: target.s3, ...connection.settings.files });
     try {
       await inParallel(letters, async (letter) => {
@@ -67,8 +67,8 @@ const comparedWithPlatform = async (
 
 const comparisonOf = async (
   { function: name, message: body, failure }: LetterDetails,
-  parts: Omit<LookUpParts, 'readLedger'>,
-): Promise<Comparison> => {
+  parts: Omit<EffectCheckParts, 'readLedger'>,
+): Promise<SideBySide> => {
   const integration = await integrationNamed(name);
   const effect = integration?.effect;
   if (integration === undefined || effect === undefined)

@@ -16,15 +16,15 @@ import type { Connection } from '../../../stage/connection/connection.ts';
 import type { Letter } from '../letters/letter.ts';
 
 /** What the platform shows of a message's intended effect. */
-export type LookUpVerdict = { found: 'found' | 'absent' | 'unclear'; why?: string };
+export type EffectCheck = { found: 'found' | 'absent' | 'unclear'; why?: string };
 
 /** `trouble`: the failure that prevented the look. */
-export type LookUpResult = LookUpVerdict & { trouble?: FailureKind };
+export type EffectCheckResult = EffectCheck & { trouble?: FailureKind };
 
 /** What is kept of a letter after it was given back. */
 export type UncertainLetter = Pick<Letter, 'body' | 'failure' | 'attributes'> & { record: LetterRecord };
 
-export type LookUpParts = {
+export type EffectCheckParts = {
   connection: Connection;
   files: Files;
   /** Undefined: the functions have none. */
@@ -48,11 +48,11 @@ export const whyNotLookedUp = (
 };
 
 /** Looks as the letter's function would, by what the ledger knows of the attempt. Never throws. */
-export const lookUpAgain = async (
+export const checkEffect = async (
   integration: Integration<unknown>,
   doubt: UncertainLetter,
-  parts: LookUpParts,
-): Promise<LookUpResult> => {
+  parts: EffectCheckParts,
+): Promise<EffectCheckResult> => {
   try {
     const message = draftOf(doubt.body, integration, Date.now()).message(doubt.failure?.ids);
     const { resource, fields, version } = placeInLedger(integration, message);
@@ -106,7 +106,7 @@ type ParsedMessage = { integration: Integration<unknown>; message: Message<unkno
 const isThere = (
   parsed: ParsedMessage,
   unresolved: UnresolvedAttempt,
-  parts: Omit<LookUpParts, 'readLedger'>,
+  parts: Omit<EffectCheckParts, 'readLedger'>,
 ): Promise<boolean> =>
   asItsFunction(parsed, parts, (context) =>
     wasDone(parsed.integration, parsed.message.data, { context, unresolved }),
@@ -115,7 +115,7 @@ const isThere = (
 /** Calls the platform as the message's function would. Nothing is written. */
 export const asItsFunction = async <Result>(
   { integration, message }: ParsedMessage,
-  { connection: { client, settings, readSecret }, files, signal }: Omit<LookUpParts, 'readLedger'>,
+  { connection: { client, settings, readSecret }, files, signal }: Omit<EffectCheckParts, 'readLedger'>,
   look: (context: IntegrationContext) => Promise<Result>,
 ): Promise<Result> => {
   // Files are opened to learn their sizes, and not read.

@@ -13,13 +13,13 @@ import type { Filter } from '../letters/filter.ts';
 import { goneBecause, withLetters } from '../letters/leased-letters.ts';
 import { type SelectedLetter, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
-import { type LookUpVerdict, lookUpAgain, type UncertainLetter, whyNotLookedUp } from './look-up.ts';
+import { checkEffect, type EffectCheck, type UncertainLetter, whyNotLookedUp } from './look-up.ts';
 
 export type VerifiedLetter = Pick<
   LetterRecord,
   'function' | 'user' | 'orgUnit' | 'thing' | 'named' | 'eventId'
 > &
-  LookUpVerdict & { id: string };
+  EffectCheck & { id: string };
 
 export type VerifyResult = {
   /** Oldest first. */
@@ -45,7 +45,7 @@ export const verifyLetters = async (
 ): Promise<VerifyResult> => {
   const { signal } = options;
   const selection = await selectLetters(target, { filter: decidable(filter), limit }, signal);
-  const looks = new Map<SelectedLetter, LookUpVerdict>();
+  const looks = new Map<SelectedLetter, EffectCheck>();
   const toLook = new Map<SelectedLetter, Integration<unknown>>();
   for (const letter of selection.letters) {
     const integration = await integrationNamed(letter.record.function);
@@ -69,7 +69,7 @@ export const verifyLetters = async (
     const look = looks.get(letter) ?? { found: 'unclear', why: 'it was interrupted' };
     return { id: letter.id, function: name, user, orgUnit, thing, named, eventId, ...look };
   });
-  const count = (wanted: LookUpVerdict['found']) => letters.filter(({ found }) => found === wanted).length;
+  const count = (wanted: EffectCheck['found']) => letters.filter(({ found }) => found === wanted).length;
   return { letters, found: count('found'), absent: count('absent'), unclear: count('unclear') };
 };
 
@@ -93,7 +93,7 @@ const mustAnswer = async (connection: Connection): Promise<void> => {
 
 type UncertainLettersRead = {
   doubts: Map<SelectedLetter, UncertainLetter>;
-  gone: Map<SelectedLetter, LookUpVerdict>;
+  gone: Map<SelectedLetter, EffectCheck>;
 };
 
 const readUncertainLetters = async (
@@ -122,8 +122,8 @@ const lookAtAll = async (
     signal,
     onLooked,
   }: Omit<VerifyOptions, 'filter'> & { target: Target; connection: Connection },
-): Promise<Map<SelectedLetter, LookUpVerdict>> => {
-  const looks = new Map<SelectedLetter, LookUpVerdict>(gone);
+): Promise<Map<SelectedLetter, EffectCheck>> => {
+  const looks = new Map<SelectedLetter, EffectCheck>(gone);
   const files = createFiles({ s3: target.s3, ...connection.settings.files });
   const { dynamodb, ledgerTable: table } = target;
   const readLedger =
@@ -140,7 +140,7 @@ const lookAtAll = async (
         });
         return;
       }
-      const { trouble, ...look } = await lookUpAgain(integration, doubt, {
+      const { trouble, ...look } = await checkEffect(integration, doubt, {
         connection,
         files,
         readLedger,

@@ -212,11 +212,11 @@ describe('check-message', () => {
     ['an event of no function', eventBody('../token-refresh'), 1],
     ['no JSON', 'Jane', 2, /is not JSON \(its first fault is in line 1, column 1\)\. Correct it there/],
     ['nothing', '', 2, /^the standard input is empty\. It must hold a message, /],
-  ])('takes %s', async (_, stdin, expected, told = /./) => {
+  ])('takes %s', async (_, stdin, expected, mergeText = /./) => {
     const { status, out, err } = await sisRelay('check-message -', { stdin });
     const said = out + err;
     expect({ status, said }).toEqual({ status: expected, said: expect.not.stringContaining('Jane') });
-    expect(said.replace(/\s+/g, ' ')).toMatch(told);
+    expect(said.replace(/\s+/g, ' ')).toMatch(mergeText);
   });
 
   test('sends who has a table to the command that takes it', async () => {
@@ -624,10 +624,10 @@ describe.concurrent('before anything is changed', () => {
     );
     await office.park(bodies.map((body) => ({ body, failure: { kind: 'invalid' as const } })));
     const edit = `letters edit --kind invalid --reason r --wait 1 --set data.grade.points=7 ${stack}`;
-    const told = '3 different values of data.grade.points become one.';
+    const mergeText = '3 different values of data.grade.points become one.';
     const asked = await sisRelay(`${edit} --yes`, { answers: ['n'] });
     expect(asked.asked).toEqual(['Give 3 letters the same value? [y/N] ']);
-    expect(asked.out.split(told)).toHaveLength(3);
+    expect(asked.out.split(mergeText)).toHaveLength(3);
     const unasked = await sisRelay(`${edit} --yes`);
     expect(unasked).toMatchObject({ status: 1, err: expect.stringMatching(/Pass\s--same-value/) });
     expect(await office.take(office.queueOf('grade-push').url)).toEqual([]);

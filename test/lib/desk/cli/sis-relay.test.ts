@@ -64,7 +64,7 @@ const change = (path: string, from: string, to: string): void => {
   writeFileSync(file, text.replace(from, to));
   onTestFinished(() => cpSync(join(root, path), file));
 };
-const told = 'queues, what waits and why';
+const description = 'queues, what waits and why';
 const changed = 'QUEUES, what waits and why';
 
 /** Each starts the command in several processes of its own. */
@@ -72,7 +72,7 @@ const isLong = { tags: ['long'] };
 
 describe('what is kept of the sources', () => {
   test('is in the checkout and nowhere else', isLong, () => {
-    expect(sisRelay('status --help')).toMatchObject({ status: 0, out: expect.stringContaining(told) });
+    expect(sisRelay('status --help')).toMatchObject({ status: 0, out: expect.stringContaining(description) });
     expect(filesIn(kept).length).toBeGreaterThan(10);
     expect(filesIn(temporary)).toEqual([]);
   });
@@ -81,18 +81,18 @@ describe('what is kept of the sources', () => {
     sisRelay('status --help');
     const file = join(project, statusFile);
     const { atime, mtime, size } = statSync(file);
-    change(statusFile, told, changed);
+    change(statusFile, description, changed);
     utimesSync(file, atime, mtime);
     expect(statSync(file)).toMatchObject({ mtime, size });
     expect(sisRelay('status --help').out).toContain(changed);
-    change(statusFile, changed, told);
-    expect(sisRelay('status --help').out).toContain(told);
+    change(statusFile, changed, description);
+    expect(sisRelay('status --help').out).toContain(description);
   });
 });
 
 describe('in a checkout that cannot be written', () => {
   const seesChange = (start?: Start): void => {
-    change(statusFile, told, changed);
+    change(statusFile, description, changed);
     const { status, out, err } = sisRelay('status --help', start);
     expect({ status, err }).toEqual({ status: 0, err: '' });
     expect(out).toContain(changed);
@@ -100,7 +100,7 @@ describe('in a checkout that cannot be written', () => {
 
   test('a change is seen, and nothing is said', isLong, () => {
     writeFileSync(kept, 'no folder can be made here');
-    expect(sisRelay('status --help').out).toContain(told);
+    expect(sisRelay('status --help').out).toContain(description);
     seesChange();
   });
 

@@ -7,7 +7,7 @@ import { createApp } from '../../../../lib/desk/console/app.ts';
 import { type ConsoleOptions, startConsole } from '../../../../lib/desk/console/console.ts';
 import type { ConsoleServices } from '../../../../lib/desk/console/console-services.ts';
 import { createSession } from '../../../../lib/desk/console/guard.ts';
-import { createKeptFilters } from '../../../../lib/desk/console/saved-filters.ts';
+import { createSavedFilters } from '../../../../lib/desk/console/saved-filters.ts';
 import { loadOptionDesks } from '../../../../lib/options.ts';
 import { roles } from '../../../../lib/stage/roles.ts';
 import type { Target } from '../../../../lib/stage/target.ts';
@@ -37,8 +37,8 @@ export const send = (port: number, { method = 'GET', path = '/', headers = {}, b
     const sent = request(
       { host: '127.0.0.1', port, method, path, setHost: false, agent, headers: { ...length, ...headers } },
       (answer) => {
-        const { statusCode: status = 0, headers: told } = answer;
-        text(answer).then((whole) => resolve({ status, headers: told, text: whole }), reject);
+        const { statusCode: status = 0, headers: answerText } = answer;
+        text(answer).then((whole) => resolve({ status, headers: answerText, text: whole }), reject);
       },
     );
     sent.on('error', reject);
@@ -46,16 +46,16 @@ export const send = (port: number, { method = 'GET', path = '/', headers = {}, b
   });
 
 /** What comes back for these bytes until the connection is closed, or `enough` of it is there. */
-export const sendRaw = (port: number, bytes: string, enough?: (told: string) => boolean) =>
+export const sendRaw = (port: number, bytes: string, enough?: (answerText: string) => boolean) =>
   new Promise<string>((resolve, reject) => {
-    let told = '';
+    let answerText = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
     socket.setEncoding('utf8').on('data', (chunk) => {
-      told += chunk;
-      if (enough?.(told)) socket.destroy();
+      answerText += chunk;
+      if (enough?.(answerText)) socket.destroy();
     });
-    socket.on('error', (error) => (told === '' ? reject(error) : socket.destroy()));
-    socket.on('close', () => resolve(told));
+    socket.on('error', (error) => (answerText === '' ? reject(error) : socket.destroy()));
+    socket.on('close', () => resolve(answerText));
   });
 
 export type Opened = Awaited<ReturnType<typeof openConsole>>;
@@ -144,7 +144,7 @@ export const appWith = (desk: object = {}) => {
   const session = createSession();
   const host = '0123456789abcdef.localhost:1';
   const own = { session, signal: new AbortController().signal, who: 'a test', roles: new Set(roles) };
-  const filters = createKeptFilters(join(temporaryFolder(), 'filters.json'), 'sis-relay-test');
+  const filters = createSavedFilters(join(temporaryFolder(), 'filters.json'), 'sis-relay-test');
   const keys = { areOn: () => true, turn: async () => {} };
   const whole = { integrations: new Map(), desks, filters, keys, ...own, ...desk };
   const app = createApp(whole as unknown as ConsoleServices, {
@@ -177,7 +177,7 @@ const piece =
 /** The elements and the text of a page. Strict: a tag that is not as our templates write them has come from elsewhere. */
 export const read = (page: string): { elements: Element[]; text: string } => {
   const elements: Element[] = [];
-  let told = '';
+  let answerText = '';
   piece.lastIndex = 0;
   while (piece.lastIndex < page.length) {
     const at = piece.lastIndex;
@@ -194,7 +194,7 @@ export const read = (page: string): { elements: Element[]; text: string } => {
           ]),
         ),
       });
-    else if (!whole.startsWith('<')) told += decodeHTML(whole);
+    else if (!whole.startsWith('<')) answerText += decodeHTML(whole);
   }
-  return { elements, text: told };
+  return { elements, text: answerText };
 };

@@ -125,17 +125,17 @@ const everything = async ({ target, queueOf, deadLetters, bucket }: Office) => {
 const attack = async <Value>(make: () => Promise<Value>, at = ours): Promise<Value> => {
   const saidBefore = at.said.length;
   const changed = changes.length;
-  const told = await make();
+  const answer = await make();
   expect(changes.slice(changed)).toEqual([]);
   expect(at.said.slice(saidBefore)).toEqual([]);
-  return told;
+  return answer;
 };
 
 /** What a console has begun stays in its list: to look there once, after the attacks, is enough. */
 const expectNothingBegun = async (at: Opened): Promise<void> =>
   expect((await at.get('/runs')).text).toContain('Nothing was started in this console yet.');
 
-const expectNothingTold = (told: string, at = ours): void => {
+const expectNothingTold = (answer: string, at = ours): void => {
   const secrets = [
     ...letters.map((id) => id.slice(0, 8)),
     at.token,
@@ -152,7 +152,7 @@ const expectNothingTold = (told: string, at = ours): void => {
     'file://',
     '    at ',
   ];
-  expect(secrets.filter((secret) => told.includes(secret))).toEqual([]);
+  expect(secrets.filter((secret) => answer.includes(secret))).toEqual([]);
 };
 
 const policy =
@@ -404,11 +404,11 @@ describe('bytes that no browser sends', () => {
     ],
   ];
   test.each(raw)('the request has %s', async (_, bytes, statuses) => {
-    const told = await attack(() => sendRaw(ours.port, filled(bytes())));
-    const answers = [...told.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+    const answer = await attack(() => sendRaw(ours.port, filled(bytes())));
+    const answers = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
     expect(answers).toHaveLength(1);
     expect(statuses).toContain(answers[0]);
-    expectNothingTold(told);
+    expectNothingTold(answer);
   });
 });
 
@@ -650,7 +650,7 @@ describe('what comes with every kind of answer', () => {
       expectHeaders(answer);
       expect(foreignIn(answer.text)).toEqual([]);
       const head = `GET ${pathOf(path)} HTTP/1.1\r\nHost: ${ours.host}\r\nCookie: ${ours.cookie}\r\n\r\n`;
-      const stream = await sendRaw(ours.port, head, (told) => told.endsWith('\r\n1\r\n\n\r\n'));
+      const stream = await sendRaw(ours.port, head, (answer) => answer.endsWith('\r\n1\r\n\n\r\n'));
       const [, lines = '', body = ''] = /^.*\r\n([\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(stream) ?? [];
       expectHeaders({ headers: Object.fromEntries(lines.split('\r\n').map((line) => line.split(': '))) });
       // A chunk of one line break: nothing of a stream can be shown.
@@ -886,14 +886,14 @@ describe('other objects and screens than those that are shown', () => {
         `/letters/${name}/original`,
         `/runs/${name}`,
       ]) {
-        const told = await ask(`GET ${path}`);
-        const [, status = ''] = /^HTTP\/1\.1 (\d+)/.exec(told) ?? [];
+        const answer = await ask(`GET ${path}`);
+        const [, status = ''] = /^HTTP\/1\.1 (\d+)/.exec(answer) ?? [];
         // `/letters/..` is the overview.
         expect([path, status]).toEqual([
           path,
           expect.stringMatching(name.includes('..') || name.includes('%2e') ? /^(200|40[04])$/ : /^40[04]$/),
         ]);
-        expect(told).not.toMatch(/^Set-Cookie:|Jane|^\s+at /m);
+        expect(answer).not.toMatch(/^Set-Cookie:|Jane|^\s+at /m);
       }
       for (const path of [`/runs/${name}/answer`, `/runs/${name}/stop`])
         expect(await ask(`POST ${path}`, 'reason=x')).toMatch(/^HTTP\/1\.1 40[04]/);
@@ -1076,8 +1076,8 @@ describe('too much', () => {
   });
   test('whoever has no right is refused before the body is there', async () => {
     const head = `POST /publish HTTP/1.1\r\nHost: ${ours.host}\r\nContent-Type: text/plain\r\nContent-Length: 100000000000\r\n\r\nx`;
-    const told = await attack(() => sendRaw(ours.port, head, (each) => each.includes('</html>')));
-    expect(told).toMatch(/^HTTP\/1\.1 403 /);
+    const answer = await attack(() => sendRaw(ours.port, head, (each) => each.includes('</html>')));
+    expect(answer).toMatch(/^HTTP\/1\.1 403 /);
   });
   test('bodies that come slowly, or never, hold nobody up', async () => {
     const headers = Object.entries(ours.own).map((each) => `${each.join(': ')}\r\n`);
@@ -1238,10 +1238,10 @@ describe('the end', () => {
       expectRefused(await ask, [503]);
     expectRefused(await send(short.port, { path: live, headers: { host: short.host } }), [401]);
     held.resolve(office.bucket);
-    let told = await part();
-    while (told.text.includes('is in progress')) told = await part();
-    expect(told.text).toMatch(/This run (ended|failed)/);
-    expect(told.headers['console-proof']).toBe(short.proof);
+    let answer = await part();
+    while (answer.text.includes('is in progress')) answer = await part();
+    expect(answer.text).toMatch(/This run (ended|failed)/);
+    expect(answer.headers['console-proof']).toBe(short.proof);
     await closing;
     expect(await stream).toBe('ECONNRESET');
     await expect(part()).rejects.toThrow('ECONNREFUSED');
@@ -1250,12 +1250,12 @@ describe('the end', () => {
     const others = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
     const addresses = new Set([...others.map(({ address }) => address), '127.0.0.2']);
     for (const address of addresses.difference(new Set(['127.0.0.1', '::1']))) {
-      const told = await new Promise<string>((resolve) => {
+      const answer = await new Promise<string>((resolve) => {
         const socket = connect(ours.port, address, () => resolve('connected'));
         socket.on('error', () => resolve('refused')).setTimeout(500, () => resolve('refused'));
         socket.on('connect', () => socket.destroy());
       });
-      expect([address, told]).toEqual([address, 'refused']);
+      expect([address, answer]).toEqual([address, 'refused']);
     }
   });
   test('of all that was refused the console would have done much for its own browser', async () => {

@@ -62,16 +62,16 @@ export type ServedConsole = {
 /** The command serves a console, as a person starts it; `file` describes its stack. */
 export const serveConsole = async (file: string, options = ''): Promise<ServedConsole> => {
   const ending = new AbortController();
-  const told = Promise.withResolvers<string>();
+  const address = Promise.withResolvers<string>();
   const ended = typed(`console --stack ${file} --as jane --port 0 --no-open --json ${options}`, {
     signal: ending.signal,
-    onOut: (piece) => told.resolve(JSON.parse(piece).url),
+    onOut: (piece) => address.resolve(JSON.parse(piece).url),
   });
   ended.then(
-    ({ err }) => told.reject(new Error(err)),
-    (error) => told.reject(error),
+    ({ err }) => address.reject(new Error(err)),
+    (error) => address.reject(error),
   );
-  const url = await told.promise;
+  const url = await address.promise;
   return {
     url,
     origin: new URL(url).origin,

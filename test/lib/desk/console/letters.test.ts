@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LetterRecord } from '../../../../lib/delivery/letters/record.ts';
-import { createKeptFilters, type SavedFilters } from '../../../../lib/desk/console/saved-filters.ts';
+import { createSavedFilters, type SavedFilters } from '../../../../lib/desk/console/saved-filters.ts';
 import { listingOf } from '../../../../lib/desk/messages/letters/list.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { appWith } from './attacker.ts';
@@ -102,7 +102,7 @@ test('very many letters that are not read yet leave the screen to come at once, 
 
 test('a filter that is named is kept on this machine, for this deployment, in a file of its owner alone', async () => {
   const file = join(temporaryFolder(), 'sis-relay', 'filters.json');
-  const filters = createKeptFilters(file, 'sis-relay-test');
+  const filters = createSavedFilters(file, 'sis-relay-test');
   const address = '/letters?kind=rejected';
   await filters.keep('Monday', address);
   expect(statSync(file).mode & 0o077).toBe(0);
@@ -111,7 +111,7 @@ test('a filter that is named is kept on this machine, for this deployment, in a 
   // What is kept already is not offered again; another filter is.
   expect(page).not.toContain('Keep this filter');
   expect(await screen([['function', 'grade-push']], { filters })).toContain('Keep this filter');
-  expect(await createKeptFilters(file, 'sis-relay-other').all()).toEqual([]);
+  expect(await createSavedFilters(file, 'sis-relay-other').all()).toEqual([]);
   await filters.drop('Monday');
   expect(await filters.all()).toEqual([]);
 });

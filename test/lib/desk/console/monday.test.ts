@@ -59,9 +59,9 @@ describe.skipIf(browserPath() === undefined)('in the browser', () => {
         await others.or(ended).first().waitFor({ timeout: waitLimitMs });
       }
       // A first step that does not work is a wrong one.
-      const told = await textOf(main);
-      expect(told).toMatch(/This run ended/);
-      expect(told).not.toMatch(/Came back|were not|was not sent|nothing to|could not|Stopped/);
+      const pageText = await textOf(main);
+      expect(pageText).toMatch(/This run ended/);
+      expect(pageText).not.toMatch(/Came back|were not|was not sent|nothing to|could not|Stopped/);
       await read();
     };
     const startedMs = performance.now();

@@ -108,13 +108,13 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
     gated.setDefaultTimeout(waitLimitMs);
     const open = await signIn(gated, own);
     await gates.shut();
-    const told = open
+    const marks = open
       .locator('.lost')
       .filter({ hasText: 'does not answer (ECONNREFUSED)' })
       .waitFor({ timeout: waitLimitMs });
     // The test that awaits it comes later.
-    told.catch(() => {});
-    return { own, open, gates, told };
+    marks.catch(() => {});
+    return { own, open, gates, told: marks };
   };
   afterAll(async () => {
     await browser.close();
@@ -419,9 +419,9 @@ describe.skipIf(browserPath() === undefined)('in a browser', () => {
     });
 
     test('AWS away: each screen says so in plain words, and works again when it is back', async () => {
-      const { own, open, gates, told } = await away;
+      const { own, open, gates, told: marks } = await away;
       // The overview that was open says so by itself.
-      await told;
+      await marks;
       const other = await open.context().newPage();
       const { edited } = played;
       const paths = [

@@ -79,9 +79,9 @@ test('what needs a decision says what sends it and nothing else, and what is not
 
 test('what is invalid is not sent, and leads to its correction', () => {
   const notYet = [{ ...group('invalid', 3), why: 'refused', todo: 'Correct it.' }];
-  const told = planView(plan({ notYet }), undefined);
-  expect(String(shown(told))).toContain('href="/edit?cause=0a1b2c3d">Edit 3 letters of grade-push<');
-  expect(String(shown(told, { as: 'read-only' }))).not.toContain('/edit');
+  const shownPlan = planView(plan({ notYet }), undefined);
+  expect(String(shown(shownPlan))).toContain('href="/edit?cause=0a1b2c3d">Edit 3 letters of grade-push<');
+  expect(String(shown(shownPlan, { as: 'read-only' }))).not.toContain('/edit');
   // So does each such letter and cause, before a replay.
   const first = (kind: string) =>
     firstAction({ kind, error: '' }, { cause: '0a1b2c3d' }).map((block) => Object.keys(block || {})[0]);
@@ -151,8 +151,8 @@ test('what is outdated is compared, then sent or discarded', () => {
 
 test('what all letters lack may be set in all of them', () => {
   const error = 'The message is not valid: data.grade: must be an object';
-  const told = firstAction({ kind: 'invalid', error, letters: 300 }, { cause: '0a1b2c3d' });
-  expect(told[0]).toMatchObject({ command: expect.stringContaining('--set data.grade=<value> ') });
+  const shownPlan = firstAction({ kind: 'invalid', error, letters: 300 }, { cause: '0a1b2c3d' });
+  expect(shownPlan[0]).toMatchObject({ command: expect.stringContaining('--set data.grade=<value> ') });
   // An object is set by its parts.
   const parts = ['data.grade.type=numeric', 'data.grade.points=<value>'];
   const [set] = firstAction({ kind: 'invalid', error, letters: 300, parts }, { cause: '0a1b2c3d' });
@@ -232,20 +232,20 @@ test('what was not checked has a section of its own, and is in no other number',
 
 test('a plan without a probe says that nothing was asked, and asks for no address of the platform', () => {
   const notChecked = [group('missing-credential', 20)];
-  const told = printed(plan({ notChecked, unchecked: 20 }), 'not asked').join('\n');
-  expect(told).toContain('The platform was not asked. The canary will show what still fails.');
-  expect(told).not.toContain('PLATFORM_URL');
+  const shownPlan = printed(plan({ notChecked, unchecked: 20 }), 'not asked').join('\n');
+  expect(shownPlan).toContain('The platform was not asked. The canary will show what still fails.');
+  expect(shownPlan).not.toContain('PLATFORM_URL');
 });
 
 test('a plan of a machine that does not reach the platform says what was not checked, and that the functions reach it', () => {
   const away = { reachable: false, problems: [{ what: 'No answer', remedy: 'Check your network' }] };
   const send = [group('missing-credential', 2)];
-  const told = (more: object) =>
+  const shownPlan = (more: object) =>
     printed(plan({ send }), { ...away, ...more } as unknown as ConnectionReport).join('\n');
-  expect(told({ functionsReachedMs: Date.now() - 180_000 })).toContain(
+  expect(shownPlan({ functionsReachedMs: Date.now() - 180_000 })).toContain(
     'The platform does not answer this machine, but answered the functions 3 min ago. Not checked: ',
   );
-  expect(told({})).toContain('✗ No answer');
+  expect(shownPlan({})).toContain('✗ No answer');
 });
 
 test('a function that is paused is told with the letters that would wait, and how it is resumed', () => {
@@ -316,8 +316,8 @@ test('a result begins with the causes of which something did not go through', ()
     well,
     { ...well, cause: 'b', sent: 1, through: 0, cameBack: 1 },
   ] as ReplayCounts['byCause'];
-  const told = JSON.stringify(resultView({ ended: 'done', counts: { ...counts, byCause } }));
-  expect(told.indexOf('"text":"b"')).toBeLessThan(told.indexOf('"text":"a"'));
+  const shownPlan = JSON.stringify(resultView({ ended: 'done', counts: { ...counts, byCause } }));
+  expect(shownPlan.indexOf('"text":"b"')).toBeLessThan(shownPlan.indexOf('"text":"a"'));
 });
 
 test('a run at work tells its outcomes, and how long the rest takes', () => {

@@ -49,10 +49,11 @@ test('what is not well comes with what to do, and without control characters', (
     problems: [{ what: 'Refused\u001B[31m', remedy: 'Rotate\u0007it' }],
   });
   const steps = blockedView([], refused.problems) as Step[];
-  const told = [...connectionNotes(refused), ...steps.flatMap(({ step, next }) => [step, ...next])].filter(
-    Boolean,
-  ) as Note[];
-  expect(told.map(({ tone, text }) => `${tone}: ${text}`)).toEqual([
+  const shownTexts = [
+    ...connectionNotes(refused),
+    ...steps.flatMap(({ step, next }) => [step, ...next]),
+  ].filter(Boolean) as Note[];
+  expect(shownTexts.map(({ tone, text }) => `${tone}: ${text}`)).toEqual([
     'bad: From this machine, the platform does not answer: https://lms.example.edu',
     'unknown: It is not known whether it accepts the service’s credential',
     'good: Versions in use: lp 1.50',
@@ -134,10 +135,10 @@ test.each([
   ],
   [{ version: '1.2.0', commit: undefined }, /What is deployed, 1\.2\.0, is newer than .*git pull/s],
   [{ version: '1.1.0', commit: 'cccccccccc' }, /is on another branch than .*who deployed it/s],
-])('of another version, %j, it is said first, with what to do', (noted, told) => {
+])('of another version, %j, it is said first, with what to do', (noted, shownTexts) => {
   const own = { version: '1.1.0', commit: 'bbbbbbbbbb' };
   const lines = firstOf([], { deployed: compareDeployed(noted, own) });
-  expect(lines.join('\n')).toMatch(told);
+  expect(lines.join('\n')).toMatch(shownTexts);
   expect(lines).toHaveLength(2);
   expect(firstOf([], { deployed: compareDeployed(own, own) })).toEqual(['✓ Nothing. All is well.']);
 });
@@ -321,8 +322,8 @@ test('all that waits for a person can be woken in one step', () => {
 });
 
 test('what heals by itself comes after what needs a person, though it is larger', () => {
-  const told = firstOf([groupOf('throttled', 90), groupOf('rejected', 2), groupOf('defect', 1)]);
-  const kinds = told.flatMap((line) => /letters? of grade-push \((\S+)\)/.exec(line)?.[1] ?? []);
+  const shownTexts = firstOf([groupOf('throttled', 90), groupOf('rejected', 2), groupOf('defect', 1)]);
+  const kinds = shownTexts.flatMap((line) => /letters? of grade-push \((\S+)\)/.exec(line)?.[1] ?? []);
   expect(kinds).toEqual(['rejected', 'defect', 'throttled']);
 });
 
@@ -459,9 +460,9 @@ test('all is not said to be well while a function has no answer and cannot recor
   const queues = [{ function: 'grade-push', visible: 0, inFlight: 1, delayed: 0, oldestMs: undefined }];
   const at = (...minutes: number[]) =>
     minutes.map((each) => ({ function: 'grade-push', atMs: minutesAgo(each), count: 1 }));
-  const told =
+  const shownTexts =
     '✗ A part of the platform or of AWS does not answer grade-push. What waits for it could not be recorded';
-  expect(firstOf([], { queues, unanswered: at(3) })[0]).toBe(told);
+  expect(firstOf([], { queues, unanswered: at(3) })[0]).toBe(shownTexts);
   const [steps] = statusView(statusWith([], { queues, unanswered: at(3, 8, 13) }));
   expect(JSON.stringify(steps)).toContain('"severity":"now"');
   // What is over is over, and what is recorded is told by its record.

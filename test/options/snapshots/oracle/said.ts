@@ -280,8 +280,8 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       ),
       text,
     }));
-  const namedBy = (told: readonly ReportedRows[]): NamedOf[] =>
-    told.flatMap(({ rows, text }) => [
+  const namedBy = (isSaid: readonly ReportedRows[]): NamedOf[] =>
+    isSaid.flatMap(({ rows, text }) => [
       ...rows.flatMap((row) =>
         namedByRow(row).map(
           (each): NamedOf => [row.said.university, { ...each, isContradiction: contradiction.test(text) }],
@@ -481,7 +481,7 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
       const named = namedIn(checked);
       const { name, isDelta } = checked.exported;
       toldBy.set(name, [...(isDelta ? (toldBy.get(name) ?? []) : []), ...toldIn(checked.report)]);
-      const namedByFile = new Map([...toldBy].map(([file, told]) => [file, byUniversity(namedBy(told))]));
+      const namedByFile = new Map([...toldBy].map(([file, isSaid]) => [file, byUniversity(namedBy(isSaid))]));
       const replayed = byUniversity(checked.replayed.flatMap(({ body }) => namedByMessage(body)));
       const keys = new Set([...wanted.keys(), ...before.keys(), ...platform.keys()]);
       /** A report tells how many stay that no row wants, and not which. */
@@ -533,12 +533,12 @@ export const newOracle = ({ universities, crosswalk, platform }: World) => {
           rememberAllowed(key, value, text);
           return [];
         }
-        let told = isTold(key, value, each);
-        if (!told && !wanted.has(key) && value === was && staying > 0) {
+        let isSaid = isTold(key, value, each);
+        if (!isSaid && !wanted.has(key) && value === was && staying > 0) {
           staying -= 1;
-          told = true;
+          isSaid = true;
         }
-        if (told) {
+        if (isSaid) {
           stillNamed.set(key, { text, value });
           return [];
         }

@@ -158,8 +158,8 @@ export const setStage = async (sis: Sis) => {
     /** When it has ended, or waits for a person. */
     settled: (droppedAt: string, states: readonly string[]): Promise<JudgedRecord> =>
       until(`the end of the import of ${droppedAt}`, async () => {
-        const told = await record(droppedAt);
-        return told && states.includes(told.state) ? told : undefined;
+        const found = await record(droppedAt);
+        return found && states.includes(found.state) ? found : undefined;
       }),
 
     /** When nothing is queued any more. */
@@ -183,10 +183,10 @@ export const setStage = async (sis: Sis) => {
     kill: async (phase: 'compare' | 'send', droppedAt: string, afterMs: number): Promise<boolean> => {
       const isIn = phase === 'compare' ? ['comparing'] : ['sending'];
       const begun = await until(`the phase ${phase}`, async () => {
-        const told = await record(droppedAt);
-        if (told === undefined) return undefined;
-        if (!['comparing', 'waiting-for-approval', 'sending'].includes(told.state)) return 'over';
-        return isIn.includes(told.state) ? 'begun' : undefined;
+        const found = await record(droppedAt);
+        if (found === undefined) return undefined;
+        if (!['comparing', 'waiting-for-approval', 'sending'].includes(found.state)) return 'over';
+        return isIn.includes(found.state) ? 'begun' : undefined;
       });
       if (begun === 'over') return false;
       await sleep(afterMs);

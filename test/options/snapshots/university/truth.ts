@@ -83,14 +83,14 @@ const differences = (
   for (const [key, value] of after) {
     const old = before.get(key);
     if (old === undefined) found.set(key, 'created');
-    else if (told(old) !== told(value)) found.set(key, 'updated');
+    else if (valueText(old) !== valueText(value)) found.set(key, 'updated');
     else if (!value.isPending || (isDelta && old.isPending)) found.set(key, 'unchanged');
   }
   for (const key of before.keys()) if (!after.has(key)) found.set(key, 'removed');
   return found;
 };
 
-const told = ({ isPending: _, ...value }: Entry): string => JSON.stringify(value);
+const valueText = ({ isPending: _, ...value }: Entry): string => JSON.stringify(value);
 
 export const countOf = (changes: Map<string, Change>, ...kinds: Change[]): number =>
   [...changes.values()].filter((change) => kinds.includes(change)).length;

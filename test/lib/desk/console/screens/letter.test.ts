@@ -173,9 +173,9 @@ test('a check that fails asks again in the form, with what was typed, and the ma
   const ours = await openConsole(office.target);
   const form = { id, function: 'grade-push', reason: 'points were left out' };
   const run = (await ours.post('/edit', { ...form, 'set:grade.points': '7' })).headers.location ?? '';
-  const asked = async (told: string): Promise<string> => {
+  const asked = async (texts: string): Promise<string> => {
     const { text } = await ours.get(run);
-    return text.includes('name="question"') && text.includes(told) ? text : asked(told);
+    return text.includes('name="question"') && text.includes(texts) ? text : asked(texts);
   };
   const answer = (page: string, fields: Record<string, string>) =>
     ours.post(`${run}/answer`, {
@@ -213,13 +213,13 @@ test('a message that is not JSON has no form: its place, and the command that op
   const failure = { kind: 'invalid' as const, message: 'The message is not valid: the body is not JSON' };
   const [id = ''] = await office.park([{ body: '{"data":\n {"a": 1,}}', failure }]);
   const ours = await openConsole(office.target);
-  const told = [
+  const texts = [
     'is not JSON (its first fault is in line 2, column 10).',
     `sis-relay letters edit ${id.slice(0, 8)} opens it in your editor.`,
   ];
   const page = (await ours.get(`/edit/held?id=${id}`)).text;
   expect(page.split('<main')[1]?.split('</main>')[0]).not.toContain('<form');
-  for (const each of told) expect(page).toContain(each);
+  for (const each of texts) expect(page).toContain(each);
   // What was typed before the letter was read is not asked for again and again.
   const form = { id, function: 'grade-push', reason: 'points', 'set:grade.points': '7' };
   const run = (await ours.post('/edit', form)).headers.location ?? '';
@@ -229,7 +229,7 @@ test('a message that is not JSON has no form: its place, and the command that op
   };
   const result = await ended();
   expect(result).not.toContain('Check again');
-  for (const each of told) expect(result).toContain(each);
+  for (const each of texts) expect(result).toContain(each);
   await ours.close();
 });
 
@@ -328,8 +328,8 @@ test('letters that need a decision are revealed together, for one reason, and ea
   expect((await ours.get('/uncertain')).text).not.toContain('well done');
   expect((await ours.post('/uncertain/reveal')).status).toBe(400);
   const { text } = await ours.post('/uncertain/reveal', { reason: 'a look at the platform' });
-  for (const told of ['well done', 'see me', 'Look for a grade with this comment.'])
-    expect(text).toContain(told);
+  for (const texts of ['well done', 'see me', 'Look for a grade with this comment.'])
+    expect(text).toContain(texts);
   expect(text).not.toContain('not to be seen');
   for (const id of ids) expect(text).toContain(`name="id" value="${id}"`);
   expect(text.match(/name="reason" value="a look at the platform"/g)).toHaveLength(2);

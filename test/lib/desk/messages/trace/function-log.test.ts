@@ -21,10 +21,10 @@ const asked: FilterRequest[] = [];
 const server = createServer(async (request, response) => {
   const input = (await json(request)) as FilterRequest;
   asked.push(input);
-  const told = answer(input);
+  const events = answer(input);
   response
-    .writeHead('__type' in told ? 400 : 200, { 'content-type': 'application/x-amz-json-1.1' })
-    .end(JSON.stringify(told));
+    .writeHead('__type' in events ? 400 : 200, { 'content-type': 'application/x-amz-json-1.1' })
+    .end(JSON.stringify(events));
 });
 let folder = '';
 beforeAll(async () => {

@@ -91,8 +91,8 @@ describe('a letter', () => {
     // What it is about is told as it is now, not as it was before the edit.
     expect(done.messages[0]).toMatchObject({ thing: 'grade object 5001' });
     const third = done.messages[0]?.message ?? '';
-    const told = done.events.filter(({ what }) => what !== 'claimed');
-    expect(told.map(({ what, message }) => [what, message])).toEqual([
+    const events = done.events.filter(({ what }) => what !== 'claimed');
+    expect(events.map(({ what, message }) => [what, message])).toEqual([
       ['sent', first],
       ['received', first],
       ['letter', first],
@@ -103,8 +103,8 @@ describe('a letter', () => {
       ['received', third],
       ['done', third],
     ]);
-    expect(told[3]).toMatchObject({ by: 'jane', why: 'the course is open', as: second, kind: 'rejected' });
-    expect(told[6]).toMatchObject({
+    expect(events[3]).toMatchObject({ by: 'jane', why: 'the course is open', as: second, kind: 'rejected' });
+    expect(events[6]).toMatchObject({
       by: 'joe',
       why: 'typo',
       as: third,

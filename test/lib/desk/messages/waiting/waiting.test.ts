@@ -115,11 +115,11 @@ test('to a person it is told in a table, and nothing that matches is exit status
 test('status names every cause for which messages wait; a credential that the probe finds refused, too, is one entry', async () => {
   const { out } = await command('status');
   const secret = 'the secret sis-relay/local/service';
-  const told = out.replace(/\s+/g, ' ');
+  const outText = out.replace(/\s+/g, ' ');
   expect(
-    told.split(`The platform refuses the credential in ${secret}. 12 messages of grade-push wait for it`),
+    outText.split(`The platform refuses the credential in ${secret}. 12 messages of grade-push wait for it`),
   ).toHaveLength(2);
-  expect(told).toMatch(
+  expect(outText).toMatch(
     /wait for it \(credentials\), the oldest for <1 min; last tried <1 min ago → Put a valid credential into the secret sis-relay\/local\/service\. Waiting messages then continue by themselves\. Once the cause is gone: sis-relay waiting wake --kind credentials --function grade-push --stack/,
   );
   expect(out).toMatch(/ \d+ {2}grade-push +credentials/);
