@@ -6,7 +6,7 @@ import { failureOf } from '../../platform/client/failure-of.ts';
 import { bulkPlatform } from '../../runtime/jobs/bulk-platform.ts';
 import type { JobServices } from '../../runtime/jobs/job-services.ts';
 import type { JobStore } from '../../runtime/jobs/store.ts';
-import type { TurnResult, WorkList } from '../../runtime/jobs/work-list.ts';
+import type { ItemAttempt, WorkList } from '../../runtime/jobs/work-list.ts';
 import type { Observe } from '../../runtime/telemetry/observe.ts';
 import type { ExportRequest } from './export-request.ts';
 import type { ExportSettings } from './export-settings.ts';
@@ -70,7 +70,7 @@ const filesOf = ({ orgUnitId, left }: OrgUnit, { details }: ExportRequest): stri
   left ?? partsOf(orgUnitId, details[orgUnitId]).map(({ file }) => file);
 
 /** Stores one part after the other. Refused parts are recorded; parts that fail for now are left, the failed one last. */
-const exportOrgUnit = async (task: OrgUnit, context: ExportContext): Promise<TurnResult<OrgUnit>> => {
+const exportOrgUnit = async (task: OrgUnit, context: ExportContext): Promise<ItemAttempt<OrgUnit>> => {
   const { request, folder, platform, store, observe, totals, signal } = context;
   const { orgUnitId } = task;
   const all = partsOf(orgUnitId, request.details[orgUnitId]);

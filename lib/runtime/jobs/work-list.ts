@@ -17,7 +17,7 @@ type Task<Item> = {
   cuts?: number;
 };
 
-export type TurnResult<Item> = {
+export type ItemAttempt<Item> = {
   /** The rest of the item; undefined: it is done. Without a failure, the step's time ended before the item was done. */
   left?: Item | undefined;
   failure?: Failure | undefined;
@@ -25,7 +25,7 @@ export type TurnResult<Item> = {
   answered: boolean;
 };
 
-type ProcessItem<Item> = (item: Item) => Promise<TurnResult<Item>>;
+type ProcessItem<Item> = (item: Item) => Promise<ItemAttempt<Item>>;
 
 /** Work on many items, each of which may fail separately. `Sum`: their combined result, as JSON. */
 export type WorkList<Item, Sum> = {
@@ -279,7 +279,7 @@ type ItemResult<Item> =
 
 const itemResultOf = <Item, Sum>(
   { sinceMs, cuts = 0 }: Task<Item>,
-  { left, failure, answered }: TurnResult<Item>,
+  { left, failure, answered }: ItemAttempt<Item>,
   state: State<Item, Sum>,
 ): ItemResult<Item> => {
   const { maxWaitMs } = state.list;

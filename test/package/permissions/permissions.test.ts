@@ -36,7 +36,14 @@ import {
 import { unacceptedPrefix } from '../../../lib/options/snapshots/state/unaccepted.ts';
 import { createQuickDynamoDb } from '../../../lib/runtime/aws/dynamodb-quick.ts';
 import { memoize } from '../../../lib/runtime/aws/memoize.ts';
-import { type CommandName, isVerb, policyIds, type Role, roleOf, roles } from '../../../lib/stage/roles.ts';
+import {
+  type CommandName,
+  isCommandName,
+  policyIds,
+  type Role,
+  roleOf,
+  roles,
+} from '../../../lib/stage/roles.ts';
 import { readStack } from '../../../lib/stage/stack-outputs.ts';
 import { targetFrom } from '../../../lib/stage/target.ts';
 import { noticeOf } from '../../envelopes.ts';
@@ -895,7 +902,7 @@ async function operate(): Promise<CallsOfVerbs> {
 /** `letters show` of `letters show 1f2e3d4c`. */
 const verbIn = (line: string): CommandName => {
   const [first = '', second = ''] = line.split(' ');
-  const verb = [`${first} ${second}`, first, `${first} list`].find(isVerb);
+  const verb = [`${first} ${second}`, first, `${first} list`].find(isCommandName);
   if (verb === undefined) throw new Error(`Nobody knows who may do ${line}`);
   return line.endsWith('--reveal') && verb === 'letters show' ? 'letters show --reveal' : verb;
 };

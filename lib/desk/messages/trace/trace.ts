@@ -7,9 +7,9 @@ import type { Target } from '../../../stage/target.ts';
 import { findLetter, letterIndexOf, NoLetterError } from '../letters/list.ts';
 import { nextOf } from '../waiting/waiting.ts';
 import { type Chain, eventsOfChain, findChains, tailOf } from './chains.ts';
-import { commandsOn, type LedgerChangeEvent, ledgerChangesOf } from './claims-and-commands.ts';
 import { type TraceEvent, traceEventTypes } from './event.ts';
 import { loggedOf } from './function-log.ts';
+import { commandsOn, type LedgerChangeEvent, ledgerChangesOf } from './ledger-changes-and-commands.ts';
 
 /** `parked`: it is a letter. `replayed`, `edited`: nothing newer is known. */
 export type TracedOutcome = Exclude<State, 'letter'> | 'parked' | 'unknown';

@@ -7,7 +7,7 @@ import { withConnection } from '../../../stage/connection/connection.ts';
 import { integrationNamed } from '../../../stage/integrations.ts';
 import type { Target } from '../../../stage/target.ts';
 import { type LetterDetails, revealLetters } from '../letters/show.ts';
-import { asItsFunction, type EffectCheckParts } from './look-up.ts';
+import { asItsFunction, type EffectCheckParts } from './effect-check.ts';
 
 /** What an outdated message sets beside what the platform shows. `unknown`: why the platform shows nothing. */
 export type SideBySide =

@@ -13,7 +13,7 @@ import type { Filter } from '../letters/filter.ts';
 import { goneBecause, withLetters } from '../letters/leased-letters.ts';
 import { type SelectedLetter, selectLetters } from '../letters/list.ts';
 import type { ReadOptions } from '../letters/session.ts';
-import { checkEffect, type EffectCheck, type UncertainLetter, whyNotLookedUp } from './look-up.ts';
+import { checkEffect, type EffectCheck, type UncertainLetter, whyNotLookedUp } from './effect-check.ts';
 
 export type VerifiedLetter = Pick<
   LetterRecord,
