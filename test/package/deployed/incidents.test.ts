@@ -166,8 +166,6 @@ describe('on call', () => {
     await stack().sqs.send(new PurgeQueueCommand({ QueueUrl }));
     await pass(24 * 60, 60);
     expect(undecided()).toEqual([]);
-    expect(states().descriptionOf('LettersUndecided')).toContain(
-      'npx sis-relay letters verify --stage local',
-    );
+    expect(states().descriptionOf('LettersUndecided')).toContain('npx sis-relay status --stage local');
   });
 });
