@@ -27,7 +27,7 @@ type Here = {
   /** Texts that replace those in the bucket, by key. */
   texts?: ReadonlyMap<string, string>;
   /** Receives the path of the report of refused rows, which is deleted afterwards. */
-  takeReport(path: string): Promise<void>;
+  takeReport?(path: string): Promise<void>;
   onProgress?: OnProgress | undefined;
 };
 
@@ -98,7 +98,7 @@ export const compareHere = async ({
       if (data && key === recordKey(data.id)) records.push(data);
     },
     uploadFile: async (key, path) => {
-      if (key.endsWith('/report.csv')) await takeReport(path);
+      if (key.endsWith('/report.csv')) await takeReport?.(path);
     },
   };
   const examined = await examine(

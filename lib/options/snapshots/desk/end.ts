@@ -56,7 +56,6 @@ export const planEnds = async (
       isEnd: true,
       store,
       integrations,
-      takeReport: async () => {},
     });
     const { counts, byKind, of, ending } = record;
     if (ending === undefined) throw new RefusedError(`The end of ${feed.name} was not compared.`);

@@ -238,7 +238,6 @@ const tryImport = async (
       integrations,
       onProgress,
       texts: new Map([[settingsKey, JSON.stringify(settings)]]),
-      takeReport: async () => {},
     });
     const { counts, byKind, of, rows, unknownRoles, refusals = [] } = record;
     return { counts, byKind, of, rows, unknownRoles, refusals };
