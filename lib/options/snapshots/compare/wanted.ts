@@ -193,7 +193,7 @@ export const writeState = async (
 ): Promise<void> => {
   if (isTrial) return;
   await db.run(ofMessages('keep_claims'));
-  const kinds: StateRows[] = ['wanted', 'enrollment_claims', 'refused_rows', ...further];
+  const kinds: StateRows[] = ['wanted', 'enrollment_claims', 'refused_rows', 'refused_meanings', ...further];
   if ((await hasRows(db, 'further_row_claims')) || (await hasRows(db, 'kept_row_claims')))
     kinds.push('row_claims');
   const rows = [

@@ -14,6 +14,7 @@ export const loadState = async (
   const source = packed && `FROM read_parquet(${quotedText(path)})`;
   await db.run(`${viewsOfState('state', source)}
     CREATE TABLE refused_before AS FROM state_refused_rows;
+    CREATE TABLE meanings_before AS FROM state_refused_meanings;
     CREATE TABLE shared_row_claims AS FROM state_row_claims`);
 };
 

@@ -109,6 +109,11 @@ const stateRows = {
       refused_since: 'seen',
     },
   },
+  /** What such a row may have meant since it is refused, by what its names stood for. */
+  refused_meanings: {
+    kind: 'M',
+    columns: { kind_name: 'grp', source_row: 'row', org_unit_or_object: 'a', user_name: 'b' },
+  },
   /** A further row that claims the same. */
   row_claims: {
     kind: 'S',

@@ -42,9 +42,14 @@ INSERT INTO unusable_rows
     LEFT JOIN (SELECT DISTINCT kind_name, source_row FROM row_claims) k USING (kind_name, source_row);
 
 -- name: hold_by_unusable_rows
--- In: unusable_rows; meant_rows; row_claims; outdated_row_claims; accepted_keys; claims; claims_per_key. Out: held_keys, what unusable rows may
--- mean, but for those of earlier exports if a row of this delta claims it; missing_but_kept, what no row claims, if it is missing for no longer
--- than such a row is refused.
+-- In: unusable_rows; meant_rows; meanings_before; row_claims; outdated_row_claims; accepted_keys; claims; claims_per_key. Out:
+-- refused_meanings; held_keys, what unusable rows may mean, but for those of earlier exports if a row of this delta claims it;
+-- missing_but_kept, what no row claims, if it is missing for no longer than such a row is refused.
+INSERT INTO refused_meanings
+  SELECT kind_name, source_row, org_unit_or_object, user_name, refused_since, is_known FROM meant_rows
+  UNION SELECT m.kind_name, m.source_row, m.org_unit_or_object, m.user_name, r.refused_since, r.is_known
+  FROM meanings_before m JOIN unusable_rows r ON r.kind_name = m.kind_name AND r.source_row = m.source_row
+    AND which_of(r.org_unit_or_object) = which_of(m.org_unit_or_object) AND which_of(r.user_name) = which_of(m.user_name);
 CREATE TABLE held_by_rows AS
   SELECT b.key, r.is_in_file FROM row_claims b JOIN unusable_rows r USING (kind_name, source_row)
     ANTI JOIN outdated_row_claims n ON n.kind_name = r.kind_name AND n.source_row = r.source_row AND n.key = b.key
@@ -57,12 +62,12 @@ INSERT INTO held_keys
 INSERT INTO missing_but_kept
   WITH missing AS (FROM accepted_keys ANTI JOIN claims USING (key) ANTI JOIN held_keys USING (key)),
     incomplete_rows AS (
-      SELECT kind_name, org_unit_or_object, user_name, max(refused_since) AS refused_since FROM meant_rows
+      SELECT kind_name, org_unit_or_object, user_name, max(refused_since) AS refused_since FROM refused_meanings
       WHERE NOT is_known AND (org_unit_or_object IS NULL OR user_name IS NULL) GROUP BY kind_name, org_unit_or_object, user_name)
   SELECT m.key FROM missing m JOIN row_claims b USING (key)
     JOIN unusable_rows r ON r.kind_name = b.kind_name AND r.source_row = b.source_row
     ANTI JOIN outdated_row_claims n ON n.kind_name = b.kind_name AND n.source_row = b.source_row AND n.key = m.key
-  UNION SELECT m.key FROM missing m JOIN meant_rows r
+  UNION SELECT m.key FROM missing m JOIN refused_meanings r
     ON r.kind_name = m.kind_name AND r.org_unit_or_object = m.org_unit_or_object AND r.user_name = m.user_name
   UNION SELECT m.key FROM missing m JOIN incomplete_rows v ON v.kind_name = m.kind_name
     AND v.org_unit_or_object = m.org_unit_or_object AND v.user_name IS NULL AND v.refused_since > m.last_snapshot_number

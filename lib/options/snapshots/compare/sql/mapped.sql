@@ -64,10 +64,11 @@ SELECT source_row FROM accepted_rows WHERE source_row IS NOT NULL UNION SELECT s
 UNION SELECT source_row FROM refused_before ORDER BY source_row;
 
 -- name: rename_rows
--- In: renamed_rows. Out: accepted_rows; shared_row_claims; refused_before.
+-- In: renamed_rows. Out: accepted_rows; shared_row_claims; refused_before; meanings_before.
 UPDATE accepted_rows SET source_row = r.accepted_row FROM renamed_rows r WHERE r.source_row = accepted_rows.source_row;
 UPDATE shared_row_claims SET source_row = r.accepted_row FROM renamed_rows r WHERE r.source_row = shared_row_claims.source_row;
 UPDATE refused_before SET source_row = r.accepted_row FROM renamed_rows r WHERE r.source_row = refused_before.source_row;
+UPDATE meanings_before SET source_row = r.accepted_row FROM renamed_rows r WHERE r.source_row = meanings_before.source_row;
 
 -- name: take_latest
 -- In: named_rows; mapped_rows, of a table of changes. Out: mapped_rows, of several rows with one key only the latest: by their times, if all have

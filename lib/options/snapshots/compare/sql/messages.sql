@@ -44,6 +44,7 @@ CREATE VIEW wanted_to_keep AS
     SELECT * REPLACE (CASE WHEN NOT is_claimed THEN last_snapshot_number END AS last_snapshot_number) FROM difference WHERE change <> 'removed'
     UNION ALL BY NAME FROM unchanged_claims) d;
 CREATE VIEW refused_rows_to_keep AS FROM unusable_rows;
+CREATE VIEW refused_meanings_to_keep AS FROM refused_meanings;
 CREATE VIEW enrollment_claims_to_keep AS
   SELECT s.* REPLACE ('kept' AS row_standing) FROM state_enrollment_claims s
     ANTI JOIN repeated_role_claims USING (key) SEMI JOIN (FROM difference WHERE NOT is_claimed AND change <> 'removed') USING (key);

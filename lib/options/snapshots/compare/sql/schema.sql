@@ -54,8 +54,12 @@ CREATE TABLE refused_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_ob
 -- unusable_rows: the same rows, each once. is_known: it claimed something when it was accepted.
 CREATE TABLE unusable_rows (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, refused_since BIGINT,
   is_known BOOLEAN, is_in_file BOOLEAN);
--- meant_rows: the same, by what their names stand for.
+-- meant_rows: the same, by what their names stand for. refused_meanings: by what they stood for, too, since the row is refused: what is
+-- missing and stays for a refused row stays until the row is used, is gone or leaves open something else, whatever becomes unknown meanwhile.
 CREATE VIEW meant_rows AS FROM unusable_rows;
+CREATE MACRO which_of(name) AS CASE WHEN name IS NULL THEN 'any' WHEN name = '' THEN 'none' ELSE 'one' END;
+CREATE TABLE refused_meanings (kind_name VARCHAR, source_row VARCHAR, org_unit_or_object VARCHAR, user_name VARCHAR, refused_since BIGINT,
+  is_known BOOLEAN);
 -- pending_results: results that are not fully graded.
 CREATE TABLE pending_results (key VARCHAR, source_row VARCHAR);
 -- held_keys: what stays as it was. missing_but_kept: those of them that no row claims.
