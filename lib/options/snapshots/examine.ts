@@ -379,7 +379,7 @@ const reportMissing = async (
 ): Promise<void> => {
   const putAt = new Date(droppedMs).toISOString();
   for (const name of await missingBefore(store, { id, feed, putAt, sequencer, isTrial }))
-    await db.run('INSERT INTO problems VALUES ($1, NULL, NULL, $2)', [
+    await db.run('INSERT INTO problems (file, problem, is_refusal) VALUES ($1, $2, false)', [
       isTable(key) ? fileNameOf(key) : 'manifest.csv',
       `the changes of ${name}, which was not accepted, are missing. Put ${isTable(key) ? 'them' : 'a bulk export'} into the bucket`,
     ]);

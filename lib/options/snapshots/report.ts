@@ -21,7 +21,7 @@ export const writeReport = (db: SqlEngine, path: string): Promise<void> => {
   return db.run(`
     COPY (
       SELECT ${quoted.join(', ')} FROM (
-        SELECT false AS is_last, * FROM (FROM problems p ORDER BY ${order} LIMIT ${maxReported})
+        SELECT false AS is_last, file, line, column_name, problem FROM (FROM problems p ORDER BY ${order} LIMIT ${maxReported})
         UNION ALL
         SELECT true, NULL, NULL, NULL, 'and ' || (count(*) - ${maxReported}) || ' more' FROM problems HAVING count(*) > ${maxReported}) p
       ORDER BY p.is_last, ${order}
@@ -33,9 +33,9 @@ const maxRefusals = 10;
 /** The most frequent reasons in the table `problems`: first those for which rows were refused. */
 export const refusalsIn = async (db: SqlEngine): Promise<Refusal[]> => {
   const found = await db.all<[string, string, string, number, string]>(
-    `SELECT file, coalesce(column_name, ''), problem, CAST(sum(rows_of_problem(problem)) AS BIGINT) AS row_count,
+    `SELECT file, coalesce(column_name, ''), problem, CAST(sum(rows) AS BIGINT) AS row_count,
        coalesce(CAST(min(line) AS VARCHAR), '')
-     FROM problems GROUP BY ALL ORDER BY bool_or(is_of_refused_row(problem)) DESC, row_count DESC, 1, 2, 3 LIMIT ${maxRefusals}`,
+     FROM problems GROUP BY ALL ORDER BY bool_or(is_refusal) DESC, row_count DESC, 1, 2, 3 LIMIT ${maxRefusals}`,
   );
   return found.map(([file, column, problem, rows, line]) => ({ file, column, problem, rows, line }));
 };

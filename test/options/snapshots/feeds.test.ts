@@ -561,6 +561,25 @@ describe('a table that has all rows each time', () => {
     expect(await problems(added(31, (at) => `ada${at}`))).toEqual([
       '31: has a value that no "when" of the mapping names (31 rows, the first in line 5): what was accepted of these rows stays',
     ]);
+    // A code may read as a number of rows.
+    expect(await problems(added(2, () => 'If 9 rows were late'))).toEqual([
+      expect.stringMatching(/^2: "If 9 rows were late" is named by no "when" of the mapping \(2 rows/),
+    ]);
+  });
+
+  test('names why rows are refused before what is held for them, which is told of more rows', async () => {
+    const byRole = { ...whom, when: undefined, data: { ...whom.data, roleId: 'ROLE' } };
+    const { put } = newFiles({ messages: [byRole] });
+    const withRoles = (...rows: string[]) => ['COURSE,LOGIN,ROLE', ...rows, ''].join('\n');
+    await put('t.csv', withRoles('BIO,ada,110', 'BIO,ben,110'));
+    const again = withRoles('BIO,ada,109', 'BIO,ada,x', 'BIO,ben,109', 'BIO,ben,');
+    const { rows, refusals } = await put('t.csv', again);
+    expect(rows).toEqual({ 't.csv': { used: 0, held: 2, refused: 2 } });
+    expect(refusals).toMatchObject([
+      { column: 'ROLE', rows: 1 },
+      { column: 'ROLE', rows: 1 },
+      { column: 'COURSE, LOGIN', rows: 2, problem: expect.stringMatching(/^held: /) },
+    ]);
   });
 
   test('waits for a person if most rows have a value that it does not name', { tags: ['long'] }, async () => {

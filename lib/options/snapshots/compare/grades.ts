@@ -40,5 +40,8 @@ export const holdDisputed = async ({ db, droppedMs }: Comparison): Promise<void>
   await db.run(sql('hold_disputed'));
   await db.run(sql('replace_gone'));
   for (const [file, sources, count] of await db.all<[string, string, number]>(sql('count_undecided')))
-    await db.run('INSERT INTO problems VALUES ($1, NULL, NULL, $2)', [file, undecidedText(sources, count)]);
+    await db.run(
+      'INSERT INTO problems (file, problem, rows, is_refusal) VALUES ($1, $2, CAST($3 AS BIGINT), false)',
+      [file, undecidedText(sources, count), count],
+    );
 };

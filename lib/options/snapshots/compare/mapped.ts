@@ -337,7 +337,7 @@ const readRows = async (table: Table, context: Context): Promise<number> => {
       // Several messages may read the same column.
       const unique = new Map(problems.map((each) => [`${each.column}${separator}${each.problem}`, each]));
       for (const each of unique.values())
-        taken.problems.push([context.file, String(line), each.column, each.problem]);
+        taken.problems.push([context.file, String(line), each.column, each.problem, '1', 'true']);
     }
     for (const [table, rows] of Object.entries(taken)) if (rows.length > 0) await db.add(table, rows);
   }

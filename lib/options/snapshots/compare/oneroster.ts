@@ -245,7 +245,10 @@ const unknownRolesIn = async (db: SqlEngine): Promise<UnknownRoles> => {
   );
   for (const [role, rows] of unknown) {
     const problem = `the role ${role} has no id in "roles" of snapshot-settings.json: ${countOf(rows, 'row was', 'rows were')} refused`;
-    await db.run(`INSERT INTO problems VALUES ('enrollments.csv', NULL, 'role', $1)`, [problem]);
+    await db.run(
+      `INSERT INTO problems (file, column_name, problem, rows) VALUES ('enrollments.csv', 'role', $1, CAST($2 AS BIGINT))`,
+      [problem, rows],
+    );
   }
   return unknown;
 };

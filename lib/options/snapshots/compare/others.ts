@@ -92,7 +92,10 @@ const reportHeldBack = async ({ db, others, heldBack }: Comparison, file: string
     if (other === undefined) continue;
     heldBack[other.id] = count;
     const text = heldBackText(source, { count, feed: other.feed });
-    await db.run('INSERT INTO problems VALUES ($1, NULL, NULL, $2)', [file, text]);
+    await db.run(
+      'INSERT INTO problems (file, problem, rows, is_refusal) VALUES ($1, $2, CAST($3 AS BIGINT), false)',
+      [file, text, count],
+    );
   }
 };
 

@@ -37,7 +37,10 @@ export const addDamaged = async (
     'damaged',
     table.damaged.map(({ line, row, problem }) => [String(line), row, problem]),
   );
-  await db.run(`INSERT INTO problems SELECT $1, CAST(line AS BIGINT), NULL, problem FROM damaged`, [file]);
+  await db.run(
+    `INSERT INTO problems (file, line, problem) SELECT $1, CAST(line AS BIGINT), problem FROM damaged`,
+    [file],
+  );
   await db.run(
     `INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name) SELECT $1, source_row, NULL, NULL FROM damaged`,
     [kindName],

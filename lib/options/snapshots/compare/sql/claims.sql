@@ -22,12 +22,12 @@ CREATE TABLE repeated_keys AS SELECT key FROM claims GROUP BY key HAVING count(*
 CREATE TABLE disputed_keys AS
   SELECT c.key, count(DISTINCT c.source_row) = 1 AS is_one FROM claims c SEMI JOIN repeated_keys USING (key)
   GROUP BY c.key HAVING min(c.wanted_value) <> max(c.wanted_value);
-INSERT INTO problems
+INSERT INTO problems (file, line, column_name, problem)
   SELECT k.file, c.line, k.column_name, CASE WHEN d.is_one THEN k.twice ELSE k.differs END
   FROM claims c JOIN disputed_keys d USING (key) JOIN kinds k USING (state_kind) WHERE c.line IS NOT NULL;
-INSERT INTO problems
-  SELECT k.file, NULL, k.column_name, 'rows contradict each other about ' || count(DISTINCT c.key) || ' ' || k.kind_name
-    || ', which stay as they were accepted. This delta does not have all of these rows; a bulk file names them'
+INSERT INTO problems (file, column_name, problem, rows, is_refusal)
+  SELECT k.file, k.column_name, 'rows contradict each other about ' || count(DISTINCT c.key) || ' ' || k.kind_name
+    || ', which stay as they were accepted. This delta does not have all of these rows; a bulk file names them', count(*), false
   FROM claims c JOIN disputed_keys USING (key) JOIN kinds k USING (state_kind) WHERE c.line IS NULL
   GROUP BY k.file, k.column_name, k.kind_name;
 INSERT INTO disputed_counts

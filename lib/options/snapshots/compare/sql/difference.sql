@@ -24,7 +24,8 @@ INSERT INTO older_claims
 -- name: hold_by_older_claims
 -- In: older_claims. Out: held_keys; problems.
 INSERT INTO held_keys SELECT key FROM older_claims;
-INSERT INTO problems SELECT file, line, time_column, older_problem FROM older_claims WHERE line IS NOT NULL;
+INSERT INTO problems (file, line, column_name, problem)
+  SELECT file, line, time_column, older_problem FROM older_claims WHERE line IS NOT NULL;
 
 -- name: find_unusable_rows
 -- In: refused_rows; refused_before; row_claims; $1: the number of this snapshot. Out: unusable_rows.

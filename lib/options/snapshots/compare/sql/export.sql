@@ -72,7 +72,7 @@ CREATE TABLE of_formers AS
 CREATE TABLE yielding AS
   SELECT * FROM of_formers f WHERE EXISTS (
     FROM claims c ANTI JOIN of_formers o ON o.key = c.key AND o.source_row = c.source_row WHERE c.key = f.key AND c.wanted_value <> f.wanted_value);
-INSERT INTO problems
+INSERT INTO problems (file, line, column_name, problem)
   SELECT k.file, y.line, k.column_name,
     'is not used, because its class or user is marked as deleted, and a row of the class or user that stays contradicts it'
   FROM yielding y JOIN kinds k USING (state_kind) WHERE y.line IS NOT NULL;

@@ -83,7 +83,7 @@ UPDATE difference SET change = 'updated', time_ms = $1
 -- name: hold_disputed
 -- In: disputed_grades. Out: replacements; problems.
 INSERT INTO replacements SELECT key, NULL, NULL FROM disputed_grades;
-INSERT INTO problems
+INSERT INTO problems (file, line, column_name, problem)
   SELECT k.file, d.line, k.column_name, CASE WHEN d.is_older THEN 'is older than another ' || d.what || ' in ' || d.source_file || ', which counts'
     ELSE 'differs from the ' || d.what || ' in ' || d.source_file || ', and it is unknown which one is later: the platform keeps what it has. Correct one of them, or give both files the times of their changes' END
   FROM disputed_grades d JOIN kinds k USING (state_kind) WHERE d.line IS NOT NULL;

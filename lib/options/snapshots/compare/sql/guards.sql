@@ -3,7 +3,7 @@
 -- name: refuse_unfit
 -- In: unfit_keys; difference; accepted. Out: difference; problems; unfit_claims. What the functions would refuse stays as it was, as if its rows
 -- were unusable.
-INSERT INTO problems
+INSERT INTO problems (file, line, column_name, problem)
   SELECT k.file, d.line, coalesce(u.column_name, k.column_name), u.problem
   FROM unfit_keys u JOIN difference d USING (key) JOIN kinds k USING (state_kind);
 INSERT INTO unfit_claims SELECT d.kind_name, d.key, d.line, d.is_claimed FROM difference d SEMI JOIN unfit_keys USING (key);
@@ -15,13 +15,13 @@ INSERT INTO difference BY NAME
 
 -- name: report_held
 -- In: difference; missing_but_kept. Out: problems.
-INSERT INTO problems
-  SELECT k.file, d.line, k.column_name, 'held: a refused row may be about the same thing on the platform, so what was accepted stays. Correct the refused row, or leave it out'
+INSERT INTO problems (file, line, column_name, problem, is_refusal)
+  SELECT k.file, d.line, k.column_name, 'held: a refused row may be about the same thing on the platform, so what was accepted stays. Correct the refused row, or leave it out',
+    false
   FROM difference d JOIN kinds k USING (state_kind)
   WHERE d.is_claimed AND is_withheld(d.withheld_value, d.accepted_value) AND d.line IS NOT NULL;
-INSERT INTO problems
-  SELECT any_value(k.file), NULL, NULL,
-    'missing ' || d.kind_name || ' that stay, because refused rows may be about them: ' || count(*)
+INSERT INTO problems (file, problem, rows, is_refusal)
+  SELECT any_value(k.file), 'missing ' || d.kind_name || ' that stay, because refused rows may be about them: ' || count(*), count(*), false
   FROM difference d JOIN kinds k USING (state_kind) SEMI JOIN missing_but_kept USING (key) GROUP BY d.kind_name;
 
 -- name: find_kept_row_claims

@@ -164,7 +164,7 @@ FROM settled WHERE former_title IS NULL OR former_title <> title OR former_max_p
 -- objects, as that is to be: a grade waits until the platform shows the maximum out of which it is. line_items_to_keep, grade_objects_to_keep:
 -- the same for the state. A grade object without a line item stays on the platform, and is known until a line item takes it. The id of a grade
 -- object whose line item moved went with it.
-INSERT INTO problems
+INSERT INTO problems (file, line, column_name, problem)
   SELECT 'lineItems.csv', w.line, r.column_name, r.problem || CASE WHEN w.line IS NULL THEN '. It is the record ' || id || ' of an earlier file' ELSE '' END
   FROM refused_items r JOIN wanted w USING (id);
 INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)

@@ -99,7 +99,7 @@ INSERT INTO claims BY NAME
 -- become what they stand for: what was accepted, what it stood for then; a row, what its name stands for now, or if that is unknown, stood
 -- for. Of two accepted rows about one thing that differ, it is unknown which one the platform has. Then there is no data, from which every
 -- intended value differs. A removal yields to a row that is present.
-INSERT INTO problems
+INSERT INTO problems (file, line, column_name, problem)
   SELECT k.file, CAST(m.line AS BIGINT), k.column_name, 'the crosswalk gives for its user name the account of another record of an '
     || 'export. If both records are one person, accept the name: sis-relay crosswalk accept <name>. If not, wait: the row is used once the '
     || 'crosswalk gives another account'
@@ -269,10 +269,11 @@ SELECT (SELECT count(*) FROM told ANTI JOIN withheld USING (line)), (SELECT coun
 -- name: report_unnamed
 -- In: unnamed_rows; $1: the name of the file. Out: problems: one line for each value, as one word in the mapping solves it. Values that are
 -- many or long are no codes, and may be about people: they are not named.
-INSERT INTO problems
-  SELECT $1, NULL, column_name, coalesce('"' || code || '" is named by no "when" of the mapping', 'has a value that no "when" of the mapping names')
+INSERT INTO problems (file, column_name, problem, rows)
+  SELECT $1, column_name, coalesce('"' || code || '" is named by no "when" of the mapping', 'has a value that no "when" of the mapping names')
     || count_text(count(DISTINCT line), min(CAST(line AS BIGINT)))
-    || CASE WHEN code IS NULL THEN '' ELSE '. Add it to "is" or "not" there' END || ': what was accepted of these rows stays'
+    || CASE WHEN code IS NULL THEN '' ELSE '. Add it to "is" or "not" there' END || ': what was accepted of these rows stays',
+    count(DISTINCT line)
   FROM (
     SELECT *, CASE WHEN count(DISTINCT cell_value) OVER (PARTITION BY column_name) <= 30 AND length(cell_value) <= 40 THEN cell_value END AS code
     FROM unnamed_rows)
@@ -280,9 +281,9 @@ INSERT INTO problems
 
 -- name: report_emptied
 -- In: last_values; $1: the name of the file. Out: problems.
-INSERT INTO problems
+INSERT INTO problems (file, line, column_name, problem, is_refusal)
   SELECT $1, line, column_name,
-    'is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write "" there'
+    'is empty without quotation marks, so the platform keeps the value that was sent. To clear it, write "" there', false
   FROM last_values WHERE stays(field_value);
 
 -- name: write_data

@@ -190,9 +190,9 @@ GROUP BY p.name, p.platform_id, p.id ORDER BY p.name, p.id;
 CREATE TABLE name_moves AS
   SELECT n.record_type, n.name, n.id, f.platform_id AS former_id, n.platform_id FROM names n JOIN former f USING (record_type, id)
   WHERE n.problem IS NULL AND f.platform_id <> n.platform_id;
-INSERT INTO problems
-  SELECT file_of(record_type), NULL, NULL, 'the name of the record ' || id || ' stands for ' || platform_id
-    || ' on the platform, and stood for ' || former_id || ' when it was accepted'
+INSERT INTO problems (file, problem, is_refusal)
+  SELECT file_of(record_type), 'the name of the record ' || id || ' stands for ' || platform_id
+    || ' on the platform, and stood for ' || former_id || ' when it was accepted', false
   FROM name_moves;
 
 -- name: count_moves

@@ -191,14 +191,14 @@ INSERT INTO endings
 -- name: keep_endings
 -- In: endings. Out: difference; problems.
 UPDATE difference SET change = 'kept' WHERE key IN (SELECT key FROM endings);
-INSERT INTO problems
-  SELECT $1, NULL, NULL, CASE WHEN was_removal
+INSERT INTO problems (file, problem, rows, is_refusal)
+  SELECT $1, CASE WHEN was_removal
       THEN 'removals from ' || org_unit_or_object || ' that are no longer in this file, but may still take effect: ' || count(*)
         || '. The crosswalk does not know the course or the user. Once it does, the next file of this name restores the enrollments that other '
         || 'files want'
       ELSE 'enrollments in ' || org_unit_or_object || ' that are no longer in this file, but stay: ' || count(*)
         || '. The crosswalk does not know the course or the user, so another file may want them. Once it does, the next file of this name '
-        || 'removes those that no other file wants' END
+        || 'removes those that no other file wants' END, count(*), false
   FROM endings GROUP BY org_unit_or_object, was_removal ORDER BY org_unit_or_object, was_removal;
 
 -- name: find_effects
@@ -266,9 +266,10 @@ GROUP BY s.source_file ORDER BY 1;
 
 -- name: report_undecided
 -- In: effects; shared_claims; $1: the name of this file. Out: problems: what this file no longer has, and other files contradict each other about.
-INSERT INTO problems
-  SELECT $1, NULL, NULL, 'enrollments in ' || name_in_token(org_unit_name) || ' that are no longer in this file, and for which other files give '
-    || 'different roles, none of which has precedence: ' || count(*) || '. The platform keeps what it has. Correct them, or set "roleOrder" in snapshot-settings.json'
+INSERT INTO problems (file, problem, rows, is_refusal)
+  SELECT $1, 'enrollments in ' || name_in_token(org_unit_name) || ' that are no longer in this file, and for which other files give '
+    || 'different roles, none of which has precedence: ' || count(*) || '. The platform keeps what it has. Correct them, or set "roleOrder" in snapshot-settings.json',
+    count(*), false
   FROM effects WHERE change = 'removed' AND is_undecided AND key IN (
     SELECT key FROM shared_claims WHERE role <> 'absent' GROUP BY key HAVING count(DISTINCT role) > 1)
   GROUP BY org_unit_name;
@@ -291,10 +292,10 @@ INSERT INTO role_claims
 -- name: report_contradictions
 -- In: role_claims; agreed_roles; $1: the name of this file; $2: its column of roles. Out: problems: rows that give another role than another file;
 -- and rows that another file ends, perhaps before they were said. Rows that this delta does not have are counted.
-INSERT INTO problems
+INSERT INTO problems (file, line, column_name, problem, rows, is_refusal)
   SELECT $1, line, $2, CASE WHEN line IS NULL
       THEN 'a row of ' || name_in_token(org_unit_name) || ' that was accepted before, and is not in this delta (rows: ' || count(*) || '), '
-      ELSE '' END || what
+      ELSE '' END || what, CASE WHEN line IS NULL THEN count(*) ELSE 1 END, line IS NOT NULL
   FROM (
     SELECT c.line, CASE WHEN c.line IS NULL THEN c.org_unit_name END AS org_unit_name, CASE WHEN c.role = 'absent'
         THEN 'does not end the enrollment: ' || o.source_file || ' wants it. It ends once no other file wants it, or once all rows that want it are of this section and older than this row'

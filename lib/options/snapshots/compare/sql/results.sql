@@ -62,9 +62,9 @@ UPDATE read_rows
 
 -- name: claim
 -- In: read_rows; row_claims. Out: claims; pending_results; held_keys; problems. Beside a score that is fully graded, that one counts.
-INSERT INTO problems
-  SELECT 'results.csv', NULL, 'dateLastModified',
-    'is later than when the file was put into the bucket, and is replaced by that time' || count_text(count(*), min(line))
+INSERT INTO problems (file, column_name, problem, rows, is_refusal)
+  SELECT 'results.csv', 'dateLastModified',
+    'is later than when the file was put into the bucket, and is replaced by that time' || count_text(count(*), min(line)), count(*), false
   FROM read_rows WHERE is_future AND wanted_value IS NOT NULL HAVING count(*) > 0;
 INSERT INTO pending_results
   SELECT coalesce(k.key, grade_key(r.org_unit_or_object, r.user_ref)), r.source_row

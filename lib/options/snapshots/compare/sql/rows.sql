@@ -111,10 +111,11 @@ INSERT INTO refused_rows (kind_name, source_row, org_unit_or_object, user_name)
 
 -- name: report_rows
 -- In: read_rows; the variable kind_name. Out: problems. Rows with an unknown role are reported with the roles.
-INSERT INTO problems
-  SELECT getvariable('kind_name') || '.csv', line, problem[1], problem[2] FROM read_rows
+INSERT INTO problems (file, line, column_name, problem, rows)
+  SELECT getvariable('kind_name') || '.csv', line, problem[1], problem[2], 1 FROM read_rows
   WHERE problem IS NOT NULL AND NOT is_reported_once(problem[3]) AND fate_of_problem(problem) <> 'unknownRole'
-  UNION ALL SELECT getvariable('kind_name') || '.csv', NULL, problem[1], problem[2] || count_text(count(*), min(line)) FROM read_rows
+  UNION ALL SELECT getvariable('kind_name') || '.csv', NULL, problem[1], problem[2] || count_text(count(*), min(line)), count(*)
+  FROM read_rows
   WHERE problem IS NOT NULL AND is_reported_once(problem[3]) GROUP BY problem[1], problem[2];
 
 -- name: keep_refused
@@ -128,16 +129,17 @@ INSERT INTO refused_rows
     LEFT JOIN renamed c ON c.record_type = 'class' AND r.kind_name = 'enrollments' AND c.old_name = r.org_unit_or_object
     LEFT JOIN renamed u ON u.record_type = 'user' AND u.old_name = r.user_name
   WHERE r.kind_name = getvariable('kind_name') AND NOT starts_with(r.source_row, chr(31));
-INSERT INTO problems
-  SELECT kind_name || '.csv', NULL, NULL,
-    'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it'
+INSERT INTO problems (file, problem, rows, is_refusal)
+  SELECT kind_name || '.csv',
+    'rows of earlier exports that are refused still: ' || count(*) || '. Each is read again once a bulk file or a delta has it', count(*), false
   FROM refused_rows WHERE kind_name = getvariable('kind_name') AND NOT is_in_file GROUP BY kind_name;
 
 -- name: report_still
 -- In: unusable_still; known_places; the variable kind_name. Out: problems; passed_rows; unusable_still, which is empty again.
-INSERT INTO problems
-  SELECT getvariable('kind_name') || '.csv', NULL, NULL, 'rows of ' || coalesce(p.course, s.class_or_item_id)
-    || ' that this delta does not have, and that cannot be used now: ' || count(*) || '. What was accepted of them stays. The reason: ' || s.problem[1]
+INSERT INTO problems (file, problem, rows, is_refusal)
+  SELECT getvariable('kind_name') || '.csv', 'rows of ' || coalesce(p.course, s.class_or_item_id)
+    || ' that this delta does not have, and that cannot be used now: ' || count(*) || '. What was accepted of them stays. The reason: ' || s.problem[1],
+    count(*), false
   FROM unusable_still s LEFT JOIN known_places p ON p.id = s.class_or_item_id GROUP BY coalesce(p.course, s.class_or_item_id), s.problem[1];
 INSERT INTO passed_rows
   SELECT s.user_source_id, getvariable('kind_name'), p.course, count(*) FROM unusable_still s LEFT JOIN known_places p ON p.id = s.class_or_item_id

@@ -72,8 +72,9 @@ CREATE TABLE unfit_claims (kind_name VARCHAR, key VARCHAR, line BIGINT, is_claim
 -- claims_per_key, disputed_counts: numbers of rows, by resource and of rows that contradict each other.
 CREATE TABLE claims_per_key (key VARCHAR, rows BIGINT);
 CREATE TABLE disputed_counts (kind_name VARCHAR, rows BIGINT);
--- problems: the report.
-CREATE TABLE problems (file VARCHAR, line BIGINT, column_name VARCHAR, problem VARCHAR);
+-- problems: the report. rows: how many rows a line is about, or how many enrollments or grades that this file does not have. is_refusal: rows
+-- of this file are refused. Other lines are about rows that are used or held, about what this file does not have, or about no row.
+CREATE TABLE problems (file VARCHAR, line BIGINT, column_name VARCHAR, problem VARCHAR, rows BIGINT DEFAULT 1, is_refusal BOOLEAN DEFAULT true);
 
 -- name: macros
 -- What a zip wants, by the kind of its rows in a state.
@@ -109,10 +110,6 @@ CREATE MACRO row_without_id(cells) AS '#' || left(sha256(cells), 20);
 -- In a report, one line for all rows of which the same is to be said.
 CREATE MACRO count_text(rows, first_line) AS
   ' (' || rows || CASE WHEN rows = 1 THEN ' row, in line ' ELSE ' rows, the first in line ' END || first_line || ')';
-CREATE MACRO rows_of_problem(problem) AS coalesce(TRY_CAST(regexp_extract(problem, ' \(?([0-9]+) rows?(,| was| were) ', 1) AS BIGINT), 1);
--- Others in a report are about rows that are used, or about no row.
-CREATE MACRO is_of_refused_row(problem) AS NOT regexp_matches(problem,
-  '^is empty without quotation marks|^is later than when the file was put|^the changes of .* are missing\.');
 -- What a row wants, but what was accepted stays.
 CREATE MACRO is_withheld(withheld_value, accepted_value) AS withheld_value <> accepted_value;
 -- As md5_number_lower, in a quarter of its time.
