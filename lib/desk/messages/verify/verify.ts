@@ -73,13 +73,14 @@ export const verifyLetters = async (
   return { letters, found: count('found'), absent: count('absent'), unclear: count('unclear') };
 };
 
-/** Only letters that a person decides on: `uncertain` by default; if letters are named, also `outdated`. */
+/** Only letters that a person decides on: `uncertain` by default; if letters or a cause are named, also `outdated`. */
 export const decidable = (filter: Filter): Filter => {
   if (filter.kind?.some((kind) => !needsDecision(kind)))
     throw new UsageError(
       'Only letters that are uncertain or outdated can be verified: of the others, the outcome is known.',
     );
-  return { ...filter, kind: filter.kind ?? (filter.id ? [...undecidedKinds] : ['uncertain']) };
+  const isNamed = filter.id !== undefined || filter.cause !== undefined;
+  return { ...filter, kind: filter.kind ?? (isNamed ? [...undecidedKinds] : ['uncertain']) };
 };
 
 /** @throws RefusedError if the platform is down: every look would only report the same. */

@@ -97,6 +97,16 @@ test('a terminal and a browser show both values, and say of what is the same tha
   await ours.close();
 });
 
+test('the command that `letters groups` proposes for a cause shows its letters', async () => {
+  const groups = await typed(`letters groups --function enrollment-create --stack ${office.file}`);
+  const [, command = ''] =
+    /what to compare with the platform: sis-relay (letters verify --cause [0-9a-f]{8} --reveal --reason "[^"]+")/.exec(
+      groups.out.replace(/\s+/g, ' '),
+    ) ?? [];
+  const shown = await typed(`${command} --stack ${office.file}`);
+  expect(shown.out).toMatch(/^enrollment-create, letter /m);
+});
+
 test('of many letters, the oldest are revealed, and a command exports all', async () => {
   const letters = Array.from({ length: maxRevealed }, (_, at) => 510 + at);
   for (const userId of letters)
