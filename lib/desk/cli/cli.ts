@@ -137,7 +137,7 @@ const errorText = async (error: unknown, command: Command, terminal: Terminal): 
 
 /** Usage and examples, as they are typed here. */
 const startedSo = (text: string, { command }: Terminal): string =>
-  text.replace(/(?<=^ {2}|^Usage: |\| )sis-relay (?=\w)/gm, command(''));
+  text.replace(/(?<=^ {2}|^Usage: |\| )sis-relay (?=[\w[])/gm, command(''));
 
 const examples = `
 Examples:

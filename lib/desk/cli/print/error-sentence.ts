@@ -22,10 +22,10 @@ export const errorSentence = (error: unknown, options: CommandOptions, role?: Ro
   if (/^(UnrecognizedClient|InvalidClientTokenId|InvalidAccessKeyId)/.test(name))
     return `AWS does not accept your credentials${profile}: ${logText(error.message)}\nLog in, for example with \`aws sso login\`, or use another profile.`;
   if (/region is missing/i.test(error.message))
-    return 'Which AWS region? Set the option region, or AWS_REGION. If the stage’s file is in another folder, set SIS_RELAY_STAGES.';
+    return 'Which AWS region? Pass --region, or set AWS_REGION. If the stage’s file is in another folder, set SIS_RELAY_STAGES.';
   const [, region] = /^Region not accepted: region="([^"]*)"/.exec(error.message) ?? [];
   if (region !== undefined)
-    return `${logText(region)} is not an AWS region. Set the option region, or AWS_REGION, for example eu-west-1.`;
+    return `${logText(region)} is not an AWS region. Pass --region, or set AWS_REGION, for example eu-west-1.`;
   if (/AccessDenied|NotAuthorized|AuthorizationError|Forbidden/i.test(name))
     return `AWS does not allow you to do this: ${logText(error.message)}\n${role === undefined ? roleTable : `${needsRole(role)} ${howToGetRole}`}`;
   if (/NonExistentQueue|QueueDoesNotExist/.test(name))

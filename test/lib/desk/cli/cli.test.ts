@@ -78,6 +78,9 @@ test('what is to be typed next is told as it was started: in help, hints and err
   expect(said.out).toContain('\n  npx sis-relay publish messages.jsonl --valid-only\n');
   expect(said.out).toContain('./export-grades | npx sis-relay publish - --format csv');
   expect(said.out.replaceAll('npx sis-relay', '')).not.toContain('sis-relay publish');
+  said.out = '';
+  await run(['--help'], terminal);
+  expect(said.out).toMatch(/^Usage: npx sis-relay \[options\]/);
   const { stack } = await opened();
   await run(['letters', 'show', '3f0c91aa', ...stack.split(' ')], terminal);
   const lines = said.err.split('\n');

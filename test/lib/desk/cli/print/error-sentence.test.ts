@@ -40,7 +40,7 @@ describe('an error is told in one sentence, with what to look at', () => {
     const client = new SQSClient({ region: 'EU West', credentials });
     const error = await client.send(new GetQueueUrlCommand({ QueueName: 'x' })).catch((each) => each);
     expect(errorSentence(error, {})).toBe(
-      'EU West is not an AWS region. Set the option region, or AWS_REGION, for example eu-west-1.',
+      'EU West is not an AWS region. Pass --region, or set AWS_REGION, for example eu-west-1.',
     );
   });
 });
