@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { Sha256 } from '@smithy/core/checksum';
 import { HttpRequest } from '@smithy/core/protocols';
@@ -15,6 +16,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { sectionOf } from './documents.ts';
 import { localOffice } from './lib/desk/cli/local-office.ts';
 import { typed } from './lib/desk/cli/typed.ts';
+import { localClient } from './local/aws/aws.ts';
 import { example } from './local/examples.ts';
 
 /** The README's tour: what it says is typed here as it stands, and what it shows must be printed. */
@@ -204,12 +206,25 @@ describe('the producers’ guide', () => {
     mkdirSync(join(office.folder, '.local'));
     symlinkSync(office.file, join(office.folder, '.local/stack.json'));
     const { PATH = '' } = process.env;
-    const lines = `${codeOf('### Python', 'sh')}\nexec python3 -c "$PROGRAM"`;
+    const lines = `${codeOf('### On the local stack', 'sh')}\nexec python3 -c "$PROGRAM"`;
     const { stdout } = await promisify(execFile)('bash', ['-c', lines], {
       cwd: office.folder,
       env: { PATH, PROGRAM: program },
     });
     expect(stdout).toBe('2\n');
+    await expect.poll(() => rolesOf(users)).toEqual([110, 110]);
+  });
+
+  test('has a file of events sent that is put into the bucket', async () => {
+    const users = [1_401, 1_402];
+    await known(users);
+    const { s3, bucket } = office.stack().description;
+    const client = new S3Client({ ...localClient(s3), forcePathStyle: true });
+    onTestFinished(() => client.destroy());
+    const Body = users.map((userId) => JSON.stringify(eventOf(userId))).join('\n');
+    await client.send(
+      new PutObjectCommand({ Bucket: bucket, Key: 'events/enrollment-create/tonight.jsonl', Body }),
+    );
     await expect.poll(() => rolesOf(users)).toEqual([110, 110]);
   });
 

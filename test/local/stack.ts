@@ -7,7 +7,7 @@ import {
   PutObjectCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
-import { SQSClient } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { ownVersion } from '../../lib/stage/version.ts';
 import { createQueue, localClient, localRegion, startQueuesAndFiles } from './aws/aws.ts';
 import { startSecretsManager } from './aws/secrets-manager.ts';
@@ -72,7 +72,7 @@ export type StackOptions = {
   visibilitySeconds?: number;
   containersPerFunction?: number;
   durable?: Parameters<typeof startDurableExecutions>[0];
-  /** Whether S3 invokes snapshot-import for new objects; default: yes. */
+  /** Whether S3 tells of new objects: snapshot-import, and the queues; default: yes. */
   notices?: boolean;
   onLog?(functionName: string, line: string): void;
   onError?(error: Error): void;
@@ -155,12 +155,18 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       : (options.lambda?.(description, options.settings) ??
         (await startFunctions(description, { ...options, executions })));
   if (lambda) executions.serve(lambda.invoke);
-  // As serverless.yml has it, though by EventBridge: the function ignores what is neither a zip nor a table.
+  // As the template has it, though snapshots by EventBridge: the function ignores what is neither a zip nor a table.
   if (lambda && options.notices !== false)
     aws.onObject((notice) => {
       const { bucket: told, object } = notice.s3;
-      if (told.name === bucket && object.key.startsWith('snapshots/'))
-        lambda.invoke('snapshot-import', { Records: [notice] }).catch(onError);
+      if (told.name !== bucket) return;
+      const notices = { Records: [notice] };
+      if (object.key.startsWith('snapshots/')) lambda.invoke('snapshot-import', notices).catch(onError);
+      const queue = queues.find(({ name }) => object.key.startsWith(`events/${name}/`));
+      if (queue)
+        sqs
+          .send(new SendMessageCommand({ QueueUrl: queue.url, MessageBody: JSON.stringify(notices) }))
+          .catch(onError);
     });
   const polled = typeof functions === 'boolean' ? queues.map(({ name }) => name) : functions;
   // Each of them holds a connection all the time: with those of a shared client they would keep it from all others.
