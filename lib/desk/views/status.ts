@@ -629,7 +629,11 @@ export const blockedView = (
         [
           { tone: 'bad', to: waitingScreen(groups), text: `${what}. ${blockedText(groups)}` },
           todo,
-          ...secretsView(groups, wakeStep(groups, 'Once the cause is gone')),
+          ...secretsView(groups, [
+            groups.some(canBeWoken) && { lead: 'Once the cause is gone', command: wakeCommand(groups) },
+            // To wake what waits before the cause is mended changes nothing: that screen says first what to do.
+            { links: [{ text: `What to do about ${what}`, short: 'What to do', to: waitingScreen(groups) }] },
+          ]),
         ],
         'now',
         { title: what, text: blockedText(groups) },
@@ -761,12 +765,12 @@ const waitingScreen = (groups: readonly WaitingGroup[]): string =>
 const wakeCommand = (groups: readonly WaitingGroup[]): string =>
   `waiting wake --kind ${groups[0]?.kind} --function ${functionsOf(groups).join(' ')}`;
 
-const wakeStep = (groups: readonly WaitingGroup[], lead?: string): View => {
+const wakeStep = (groups: readonly WaitingGroup[]): View => {
   if (!groups.some(canBeWoken)) return [];
   const messages = groups.reduce((sum, group) => sum + group.messages, 0);
   const functions = functionsOf(groups);
   return [
-    { command: wakeCommand(groups), ...(lead && { lead }) },
+    { command: wakeCommand(groups) },
     {
       action: '/wake',
       hidden: { function: functions, kind: groups[0]?.kind ?? '' },

@@ -40,7 +40,10 @@ export const wokenNotes = ({ plan, woken, taken, failed, left }: Woken): View =>
   const messages = (count: number) => countOf(count, 'message was', 'messages were');
   return [
     plan.messages === 0 && text('Nothing was woken.'),
-    woken > 0 && { tone: 'good', text: `${messages(woken)} woken: their functions take them now.` },
+    woken > 0 && {
+      tone: 'good',
+      text: `${messages(woken)} woken: their functions take them now. What still waits for its cause waits again.`,
+    },
     woken > 0 && { lead: 'To see which wait again, and what is next', command: 'status' },
     woken > 0 && { links: [{ text: 'What waits now', to: '/waiting' }] },
     taken > 0 && { tone: 'plain', text: `${messages(taken)} already taken by their functions.` },
