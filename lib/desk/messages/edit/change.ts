@@ -70,11 +70,12 @@ const checkTop = (json: unknown, path: readonly string[]): void => {
 };
 
 const inside = (at: unknown, part: string, { path, ...change }: MessageEdit): unknown => {
-  if (typeof at === 'object' && at !== null && Object.hasOwn(at, part)) {
+  if (typeof at === 'object' && at !== null) {
     const fields = at as Record<string, unknown>;
-    // `null` becomes an object with the field; the function's schema reports what else it needs.
-    if (fields[part] === null && 'value' in change) fields[part] = {};
-    return fields[part];
+    const isMissing = !Object.hasOwn(fields, part) && !Array.isArray(at);
+    // What is missing or `null` becomes an object; the function's schema reports a wrong name, and what else the object needs.
+    if ('value' in change && (isMissing || fields[part] === null)) fields[part] = {};
+    if (Object.hasOwn(fields, part)) return fields[part];
   }
   throw new RefusedError(`The message has no field ${path.slice(0, -1).join('.')}.`);
 };

@@ -16,6 +16,7 @@ describe('a change', () => {
     ['data.files[1].name=c', { data: { files: [{ name: 'a' }, { name: 'c' }] } }],
     ['data.files.0.name=c', { data: { files: [{ name: 'c' }, { name: 'b' }] } }],
     ['data.grade.pass=true', { data: { grade: { pass: true } } }],
+    ['data.term.dates.first=7', { data: { term: { dates: { first: 7 } } } }],
   ])('%s sets its field and leaves the others', (text, expected) => {
     const after = JSON.parse(changed(body, [changeFrom(text)]));
     expect(after).toMatchObject(expected);
@@ -36,7 +37,9 @@ describe('a change', () => {
     ],
     [() => changeFrom('data..x=7'), /must be as in/],
     [() => changeFrom('data.__proto__.x=7'), /must be as in/],
-    [() => changed(body, [changeFrom('data.nothing.deep=7')]), /has no field data.nothing/],
+    [() => changed(body, [changeFrom('data.files[2].name=7')]), /has no field data.files.2/],
+    [() => changed(body, [changeFrom('nothing.deep=7')]), /no field nothing/],
+    [() => changed(body, [removalOf('data.nothing.deep')]), /has no field data.nothing/],
     [() => changed(body, [changeFrom('data.userId.deep=7')]), /that could hold deep/],
     [() => changed(body, [removalOf('data.nothing')]), /has no field data.nothing/],
     [() => changed(body, [changeFrom('grade.points=3')]), /no field grade. Did you mean data.grade.points\?/],
