@@ -72,15 +72,10 @@ const attemptsText = ({ attempts }: Pick<TraceEvent, 'attempts'>): string =>
 const timesText = ({ times = 1, until }: TraceEvent): string =>
   times === 1 ? 'once' : `${times} times${until === undefined ? '' : `, the last ${timeText(until)}`}`;
 
-const nextText = ({ next, remedy }: TraceEvent): string =>
-  [
-    next === undefined
-      ? 'its next try is not known'
-      : Date.parse(next) > Date.now()
-        ? `its next try is ${timeText(next)}`
-        : `its next try was due ${timeText(next)}`,
-    ...(remedy ? [`→ ${remedy}`] : []),
-  ].join('. ');
+const nextText = ({ next }: TraceEvent): string => {
+  if (next === undefined) return 'its next try is not known';
+  return `its next try ${Date.parse(next) > Date.now() ? 'is' : 'was due'} ${timeText(next)}`;
+};
 
 const actionText = ({ by: who, why, as, original }: Partial<TraceEvent>): string =>
   [
@@ -167,6 +162,7 @@ export const timelineView = ({
         ...momentOf(event),
         at: event.at,
         line: `${ofOne(event)}${eventText(event)}`,
+        ...(isOpen(event) && event.remedy && { remedy: plain(event.remedy) }),
         ...(several && { text: `${ofOne(event)}${momentOf(event).text}` }),
       })),
     },
@@ -174,12 +170,13 @@ export const timelineView = ({
   ];
 };
 
+const isOpen = ({ what }: TraceEvent): boolean => what === 'waits';
+
 /** The same in a few words, with what explains them below. */
 const momentOf = (event: TraceEvent): Pick<Moment, 'text' | 'tone' | 'more'> => {
   const { error, words, operation, status, why, next, remedy, original } = event;
   const [text, tone] = moments[event.what](event);
   const call = operation === undefined ? '' : `${operation}${status === undefined ? '' : ` → ${status}`}`;
-  const isOpen = event.what === 'waits';
   return {
     text: plain(text),
     tone,
@@ -188,8 +185,8 @@ const momentOf = (event: TraceEvent): Pick<Moment, 'text' | 'tone' | 'more'> => 
       call,
       [error, words && `“${words}”`].filter(Boolean).join(' '),
       why ?? '',
-      isOpen && next !== undefined ? nextText({ ...event, remedy: undefined }) : '',
-      isOpen && remedy ? `→ ${remedy}` : '',
+      isOpen(event) && next !== undefined ? nextText(event) : '',
+      isOpen(event) && remedy ? `→ ${remedy}` : '',
       original === undefined ? '' : `Original: ${original}`,
     ]
       .filter(Boolean)

@@ -102,8 +102,18 @@ export type Figure = {
   note?: string;
 };
 
-/** Something that happened to a message. `text`: in a few words; `more`: what explains it, as the call and its answer. */
-export type Moment = { at: string; text: string; tone: Tone; more?: readonly string[]; line: string };
+/**
+ * Something that happened to a message. `text`: in a few words; `more`: what explains it, as the call and its answer. `line`: the same
+ * for a terminal, which gets `remedy` after it, with its commands as they are typed there.
+ */
+export type Moment = {
+  at: string;
+  text: string;
+  tone: Tone;
+  more?: readonly string[];
+  line: string;
+  remedy?: string;
+};
 
 /** Columns side by side, for example for the hours of a day. */
 export type Chart = {

@@ -48,7 +48,10 @@ const linesOfBlock = (block: Block, terminal: TextLayout): string[] => {
   if ('fold' in block) return linesOf(block.fold, terminal);
   if ('timeline' in block)
     return factLines(
-      block.timeline.map(({ at, line }) => [timeText(at), line]),
+      block.timeline.map(({ at, line, remedy }) => [
+        timeText(at),
+        remedy === undefined ? line : `${line}. → ${asTyped(remedy, terminal)}`,
+      ]),
       terminal,
     );
   if ('tone' in block) return noteLines(block, terminal);

@@ -45,6 +45,20 @@ test('a command that does not fit behind its sentence has a line of its own, and
   ]);
 });
 
+test('what is to be done about an event has its commands as they are typed here; the words of others stay', () => {
+  const moment = {
+    at: '2026-01-31T09:30:00Z',
+    text: 'waits',
+    tone: 'plain',
+    line: 'waits: `status`',
+  } as const;
+  const [printed] = linesOf([{ timeline: [{ ...moment, remedy: 'See `sis-relay status`.' }] }], {
+    ...narrow,
+    width: 100,
+  });
+  expect(printed).toContain('waits: `status`. → See `sis-relay status --local`.');
+});
+
 test('a command that a sentence names is one that can be typed here, and is not wrapped', () => {
   expect(
     shown(
