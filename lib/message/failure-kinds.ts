@@ -105,7 +105,7 @@ export const failureKinds = {
     responsible: 'producer',
     letters: 'replay',
     remedy:
-      'Make the name unique on the platform or in the university’s files, or have the producer send the platform’s id, then replay.',
+      'Make the name unique on the platform or in the university’s files, and fill the crosswalk (`sis-relay crosswalk fill`). Then replay. Or have the producer send the platform’s id, and discard this letter.',
   },
   'unknown-id': {
     disposition: 'wait',
