@@ -205,7 +205,8 @@ export async function live(history: History): Promise<Life> {
 
   /** From now on nothing goes wrong, until nothing is left to do. */
   const rest = async (): Promise<void> => {
-    for (let steps = 0; steps < 20_000; steps += 1) {
+    // While all containers are busy, a step may be a millisecond, and a message may wait for a day.
+    for (let steps = 0; steps < 200_000; steps += 1) {
       const left = queue.copies.filter(({ gone }) => !gone);
       const visible = left.filter(({ visibleMs }) => visibleMs <= stage.nowMs());
       const idle = pool.find(
