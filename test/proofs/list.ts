@@ -141,7 +141,7 @@ export const proofs: readonly Proof[] = [
   {
     name: 'monday',
     claim:
-      'Letters of ten kinds, made by the real functions, are all put right by the command; those of 14 causes and 16 waiting messages by a stranger who does only what is offered first: by 12 commands, and by 25 clicks in the console',
+      'Letters of ten kinds, made by the real functions, are all put right by the command; those of 14 causes and 16 waiting messages by a stranger who does only what is offered first: by 12 commands, or 14 if more than ten learners lack their secret, and by 25 clicks in the console',
     program: ['LETTERS_PER_KIND=60', ...mondays],
     weekly: { program: ['LETTERS_PER_KIND=300', ...mondays], minutes: 10 },
     seed: 'SEED',
