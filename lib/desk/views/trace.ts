@@ -162,7 +162,6 @@ export const timelineView = ({
         ...momentOf(event),
         at: event.at,
         line: `${ofOne(event)}${eventText(event)}`,
-        ...(isOpen(event) && event.remedy && { remedy: plain(event.remedy) }),
         ...(several && { text: `${ofOne(event)}${momentOf(event).text}` }),
       })),
     },
@@ -170,23 +169,22 @@ export const timelineView = ({
   ];
 };
 
-const isOpen = ({ what }: TraceEvent): boolean => what === 'waits';
-
 /** The same in a few words, with what explains them below. */
-const momentOf = (event: TraceEvent): Pick<Moment, 'text' | 'tone' | 'more'> => {
+const momentOf = (event: TraceEvent): Pick<Moment, 'text' | 'tone' | 'more' | 'remedy'> => {
   const { error, words, operation, status, why, next, remedy, original } = event;
   const [text, tone] = moments[event.what](event);
   const call = operation === undefined ? '' : `${operation}${status === undefined ? '' : ` → ${status}`}`;
+  const isOpen = event.what === 'waits';
   return {
     text: plain(text),
     tone,
+    ...(isOpen && remedy && { remedy: plain(remedy) }),
     more: [
       event.what === 'sent' && event.eventId !== undefined ? `Event ${event.eventId}` : '',
       call,
       [error, words && `“${words}”`].filter(Boolean).join(' '),
       why ?? '',
-      isOpen(event) && next !== undefined ? nextText(event) : '',
-      isOpen(event) && remedy ? `→ ${remedy}` : '',
+      isOpen && next !== undefined ? nextText(event) : '',
       original === undefined ? '' : `Original: ${original}`,
     ]
       .filter(Boolean)

@@ -103,8 +103,8 @@ export type Figure = {
 };
 
 /**
- * Something that happened to a message. `text`: in a few words; `more`: what explains it, as the call and its answer. `line`: the same
- * for a terminal, which gets `remedy` after it, with its commands as they are typed there.
+ * Something that happened to a message. `text`: in a few words; `more`: what explains it, as the call and its answer. `line`: both for a
+ * terminal. `remedy`: what to do about it, which follows both.
  */
 export type Moment = {
   at: string;

@@ -155,10 +155,11 @@ const dayText = (at: string): string =>
   });
 
 const timelineOf = (moments: readonly Moment[]): Html =>
-  html`<ol class="timeline">${moments.map(({ at, text, tone, more = [] }, index) => {
+  html`<ol class="timeline">${moments.map(({ at, text, tone, more = [], remedy }, index) => {
     const day = dayText(at);
     const isNewDay = index === 0 || dayText(moments[index - 1]?.at ?? '') !== day;
-    return html`<li class="${tone}">${isNewDay ? html`<span class="day">${day}</span>` : ''}<time datetime="${at}">${at.slice(11, 19)}</time><div><p class="${tone}">${said(text)}</p>${more.map((each) => html`<p class="quiet">${said(each)}</p>`)}</div></li>`;
+    const explained = remedy === undefined ? more : [...more, `→ ${remedy}`];
+    return html`<li class="${tone}">${isNewDay ? html`<span class="day">${day}</span>` : ''}<time datetime="${at}">${at.slice(11, 19)}</time><div><p class="${tone}">${said(text)}</p>${explained.map((each) => html`<p class="quiet">${said(each)}</p>`)}</div></li>`;
   })}</ol>`;
 
 const headingOf = (content: Html | string, { level = 2 }: RenderOptions): Html =>
